@@ -90,7 +90,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         if filters.get("id_from") is not None:
             found = found.filter(id__gte=filters["id_from"])
         if filters.get("ended_from") is not None:
-            found = found.filter(finished_at__gte=filters["ended_from"])
+            found = found.filter(finished_at__gte=filters["ended_from"]).without_steps()
         if filters.get("due_before") is not None:
             found = found.unstarted(filters["due_before"], or_queued=filters["or_queued"])
         if filters.get("status"):
@@ -101,6 +101,10 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
             labelled = Task.objects.labelled(filters["label"])
             found = found.filter(task_id__in=labelled.values("id"))
         return _filtered(found, filters, {"task": "task_id"})
+
+    def without_steps(self) -> ExecutionQuerySet:
+        """Return executions of tasks and runs of workflows, without the calls of their steps."""
+        return self.filter(revision__lt=FIRST_OF_STEPS)
 
     def unstarted(self, due_before: datetime, *, or_queued: bool) -> ExecutionQuerySet:
         """Return work that was due by a moment and waits for a worker or, if asked, in one."""

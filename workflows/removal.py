@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from shared.sql import run
+from django.db import transaction
+
+from shared.sql import rows, run
 
 
 def remove_of_tenant(tenant_id: UUID) -> None:
     """Remove waits, fan-outs, inbox rows and signals of the tenant; call it before its runs go."""
-    run("workflow_ends/remove_of_tenant", {"tenant": tenant_id})
+    wanted = {"tenant": tenant_id}
+    with transaction.atomic():
+        # First, as every transaction that changes what runs have: it would wait for an advance that
+        # waits for it.
+        rows("workflow_ends/lock_of_tenant", wanted)
+        run("workflow_ends/remove_of_tenant", wanted)

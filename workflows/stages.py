@@ -16,7 +16,7 @@ from django.db import Error
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.loop import Stage
-from shared.sql import rows
+from shared.sql import rows, run
 from workflows.advance.stage import advance
 from workflows.begin import begin_due
 from workflows.signals import forget_old
@@ -84,7 +84,8 @@ def repair(partitions: Partitions) -> float:
 
 
 def forget(partitions: Partitions) -> float:
-    """Delete signals of more than a day ago."""
+    """Delete signals of more than a day ago, and what was told to runs that had ended."""
     if partitions.ready:
         forget_old()
+        run("workflow_ends/forget_told")
     return _FORGET_SECONDS

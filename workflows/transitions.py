@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from executions import run_signals
 from executions.changes.paused_places import PLACE_PAUSED, held_places
-from executions.ledger import final_log, settling
+from executions.ledger import final_log, minute_stats, settling
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
+from executions.ledger.minute_stats import Ended, Kind
 from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import rows, run
@@ -168,6 +170,9 @@ def end_runs(ends: Sequence[RunEnd]) -> None:
             [Settled(row[0], row[3], row[2], row[4], row[5], row[6]) for row in moved],
             freed=[row[7] for row in moved if row[7]],
         )
+        minute_stats.count(
+            [Ended(row[0], row[1], row[2], 1, None, _minute_of(row[6]), Kind.RUN) for row in moved]
+        )
         unsuccessful = [row for row in moved if row[2] != "SUCCEEDED"]
         final_log.note_ended(
             [Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in unsuccessful],
@@ -190,6 +195,10 @@ def insert_take(parameters: dict[str, Any]) -> UUID:
     """Insert the PENDING execution of a run's next take, and its row; return the execution."""
     found: UUID = rows("workflow_takes/insert_take", parameters)[0][0]
     return found
+
+
+def _minute_of(moment: datetime) -> datetime:
+    return moment.replace(second=0, microsecond=0)
 
 
 def _causes(rows_: Sequence[Ending]) -> dict[UUID, tuple[str, str]]:

@@ -53,7 +53,7 @@ EXECUTION_FILTERS = {
     "ended": choice(
         *ENDED,
         description="Ended within the last hour, as `GET /v1/overview` counts it: in the minute "
-        "under way or the 59 before it.",
+        "under way or the 59 before it, without steps of workflows.",
     ),
 }
 

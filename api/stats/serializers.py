@@ -37,7 +37,11 @@ class StartDelaySerializer(Answer):
 
 
 class LastHour(Answer):
-    """The attempts that ended in the last hour; `success_rate` is from 0 to 1."""
+    """What ended in the last hour; `success_rate` is from 0 to 1.
+
+    `succeeded` and `failed` count executions of tasks, and runs of workflows once each; `retried`,
+    `late` and the start delay count calls, those of steps as well.
+    """
 
     succeeded = serializers.IntegerField()
     failed = serializers.IntegerField()
@@ -65,7 +69,7 @@ class OverviewSerializer(Answer):
 
 
 class MinuteSerializer(Answer):
-    """The attempts that ended within one minute; `start_delays` counts by bucket."""
+    """The attempts that ended within one minute, also of steps; `start_delays` counts by bucket."""
 
     minute = StrictDateTimeField()
     succeeded = serializers.IntegerField()

@@ -21,13 +21,15 @@ _WAITING = {"skip": 0, "queue_one": 1}
 class Place:
     """An unfinished execution that counts against the limit of its group.
 
-    ``cancelling``: it was asked to end, and keeps its place until it has ended.
+    ``cancelling``: it was asked to end, and keeps its place until it has ended. ``retries``: it is
+    a later take of a workflow's run.
     """
 
     id: UUID
     status: str
     token: int | None
     cancelling: bool
+    retries: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,9 @@ def decide(standing: Standing, due: Sequence[Due]) -> Decision[Due]:
         return _replace(standing, standing.limit, due)
     room = standing.room(len(due))
     rest = due[room:]
-    kept = _WAITING.get(standing.policy, len(rest))
+    # An instant that finds only a retry in its place waits for it, also where it would be skipped.
+    retries = sum(place.retries for place in standing.places)
+    kept = _WAITING.get(standing.policy, len(rest)) + retries
     return Decision(admit=due[:room], skip=rest[kept:], wait=rest[:kept])
 
 

@@ -282,13 +282,13 @@ def _most(standing: Standing, due: int) -> int:
 def _standings(keys: Sequence[Key]) -> dict[Key, Standing]:
     found: dict[Key, list[Place]] = {}
     rules: dict[Key, tuple[str, int | None, bool]] = {}
-    for task, series, *rule, execution, status, token, cancelling in rows(
+    for task, series, *rule, execution, status, token, cancelling, retries in rows(
         "gate/standings", _columns(keys)
     ):
         places = found.setdefault((task, series), [])
         rules[task, series] = (rule[0], rule[1], rule[2])
         if execution is not None:
-            places.append(Place(execution, status, token, cancelling))
+            places.append(Place(execution, status, token, cancelling, retries))
     return {key: Standing(*rules[key], tuple(places)) for key, places in found.items()}
 
 

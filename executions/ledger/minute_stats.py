@@ -1,8 +1,8 @@
-"""Count ended attempts by tenant and minute, in the transaction that ends them.
+"""Count ended attempts and runs by tenant and minute, in the transaction that ends them.
 
 :func:`executions.transitions.finish` calls it with the rows that really moved, so that a replayed
-batch or a stale token counts nothing twice. One statement per batch, and one row per tenant and
-minute.
+batch or a stale token counts nothing twice; the end of a run, with the takes that ended. One
+statement per batch, and one row per tenant and minute.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from typing import NamedTuple
 from uuid import UUID
 
@@ -18,6 +19,14 @@ from executions.choices import Status
 from executions.models.minute_stat import LATE_ABOVE_MS, START_DELAY_BUCKETS_MS, MinuteStat
 from shared.sql import run
 from tenants.models import Tenant
+
+
+class Kind(Enum):
+    """What has ended: the call of a task or of a workflow's step, or the take of a run."""
+
+    TASK = "task"
+    STEP = "step"
+    RUN = "run"
 
 
 class Ended(NamedTuple):
@@ -29,6 +38,7 @@ class Ended(NamedTuple):
     attempt: int
     start_delay_ms: float | None
     minute: datetime
+    kind: Kind = Kind.TASK
 
 
 @dataclass(slots=True)
@@ -36,6 +46,8 @@ class _Minute:
     """The counts that one batch adds to a tenant's minute."""
 
     moves: dict[str, int] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
     late: int = 0
     delays: list[int] = field(default_factory=lambda: [0] * (len(START_DELAY_BUCKETS_MS) + 1))
 
@@ -43,11 +55,17 @@ class _Minute:
 def count(ended: Iterable[Ended]) -> None:
     """Add ended attempts to their minutes; the rows stay locked until the transaction ends.
 
-    The start delay is that of the first attempt, counted when it ends.
+    The start delay is that of the first attempt, counted when it ends. A run is no call: it is
+    counted beside them.
     """
     minutes: dict[tuple[UUID, datetime], _Minute] = {}
     for row in ended:
         minute = minutes.setdefault((row.tenant_id, row.minute), _Minute())
+        if row.kind is Kind.RUN:
+            minute.runs[row.status] = minute.runs.get(row.status, 0) + 1
+            continue
+        if row.kind is Kind.STEP:
+            minute.steps[row.status] = minute.steps.get(row.status, 0) + 1
         minute.moves[row.status] = minute.moves.get(row.status, 0) + 1
         if row.attempt == 1 and row.start_delay_ms is not None:
             minute.delays[bisect_left(START_DELAY_BUCKETS_MS, row.start_delay_ms)] += 1
@@ -67,6 +85,12 @@ def _columns(minutes: dict[tuple[UUID, datetime], _Minute]) -> dict[str, object]
     def moved(status: str) -> list[int]:
         return [minute.moves.get(status, 0) for minute in minutes.values()]
 
+    def of_steps(status: str) -> list[int]:
+        return [minute.steps.get(status, 0) for minute in minutes.values()]
+
+    def of_runs(status: str) -> list[int]:
+        return [minute.runs.get(status, 0) for minute in minutes.values()]
+
     return {
         "tenants": [tenant for tenant, _ in minutes],
         "minutes": [at for _, at in minutes],
@@ -77,4 +101,8 @@ def _columns(minutes: dict[tuple[UUID, datetime], _Minute]) -> dict[str, object]
         "late": [minute.late for minute in minutes.values()],
         # An array of arrays would come apart into single numbers.
         "delays": [f"{{{','.join(map(str, minute.delays))}}}" for minute in minutes.values()],
+        "steps_succeeded": of_steps(Status.SUCCEEDED),
+        "steps_failed": of_steps(Status.FAILED),
+        "runs_succeeded": of_runs(Status.SUCCEEDED),
+        "runs_failed": of_runs(Status.FAILED),
     }

@@ -10,12 +10,12 @@ from uuid import UUID
 from executions.choices import Status, Trigger
 from executions.ledger import final_log
 from executions.ledger.final_log import Final
-from executions.ledger.minute_stats import Ended
+from executions.ledger.minute_stats import Ended, Kind
 from shared.notify import wake_schedulers_in
 from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks import transitions as task_transitions
-from tasks.versions import FIRST_REDIRECTED
+from tasks.versions import FIRST_REDIRECTED, is_of_step
 
 #: Triggers of the runs of a schedule; others end no task.
 _OF_SCHEDULE = frozenset({Trigger.SCHEDULE, Trigger.RETRY})
@@ -60,7 +60,13 @@ class Moved(NamedTuple):
     def ended(self) -> Ended:
         """The facts that its minute counts."""
         return Ended(
-            self.id, self.tenant_id, self.status, self.attempt, self.start_delay_ms, self.minute
+            self.id,
+            self.tenant_id,
+            self.status,
+            self.attempt,
+            self.start_delay_ms,
+            self.minute,
+            Kind.STEP if is_of_step(self.revision) else Kind.TASK,
         )
 
     @property

@@ -24,7 +24,9 @@ class MinuteStat(models.Model):
     ``start_delays`` counts first attempts by their start delay, one element per bucket of
     :data:`START_DELAY_BUCKETS_MS` and one for delays above all of them; ``late`` counts delays of
     more than :data:`LATE_ABOVE_MS`. ``cancelled`` counts executions whose attempt ended so; no
-    minute has an execution that was cancelled before its start.
+    minute has an execution that was cancelled before its start. All of these count calls: those of
+    tasks and of steps of workflows. The steps among them are counted once more, and beside them the
+    runs, so that failures of tasks and of runs can be told without those of steps.
     """
 
     pk = models.CompositePrimaryKey("tenant_id", "minute")
@@ -36,6 +38,10 @@ class MinuteStat(models.Model):
     cancelled = models.IntegerField(default=0)
     late = models.IntegerField(default=0)
     start_delays = ArrayField(models.IntegerField())
+    steps_succeeded = models.IntegerField(default=0, db_default=0)
+    steps_failed = models.IntegerField(default=0, db_default=0)
+    runs_succeeded = models.IntegerField(default=0, db_default=0)
+    runs_failed = models.IntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "minute_stats"

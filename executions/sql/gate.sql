@@ -56,7 +56,8 @@ GROUP BY w.series_id
 -- which has entries of such tasks only.
 SELECT g.task_id, g.series_id, r.policy,
        coalesce(r.most, CASE WHEN r.policy <> 'allow' THEN 1 END), t.status = 'PAUSED',
-       a.id, a.status, a.fencing_token, a.cancel_requested_at IS NOT NULL
+       a.id, a.status, a.fencing_token, a.cancel_requested_at IS NOT NULL,
+       a.pool = 'workflow' AND a.trigger = 'retry'
 FROM unnest(%(tasks)s::uuid[], %(series)s::uuid[]) AS g (task_id, series_id)
 JOIN tasks t ON t.id = g.task_id
 LEFT JOIN bulk_jobs j ON j.id = g.series_id
@@ -67,11 +68,13 @@ CROSS JOIN LATERAL (
                 ELSE (j.options ->> 'max_parallel')::integer END AS most
 ) AS r
 LEFT JOIN LATERAL (
-    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM open_executions e
+    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at, e.pool, e.trigger
+    FROM open_executions e
     WHERE e.counted
       AND e.task_id = g.task_id AND e.series_id IS NULL AND g.series_id IS NULL
     UNION ALL
-    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM open_executions e
+    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at, e.pool, e.trigger
+    FROM open_executions e
     WHERE e.counted
       AND e.task_id = g.task_id AND e.series_id = g.series_id
 ) AS a ON true

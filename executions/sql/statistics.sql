@@ -2,15 +2,18 @@
 -- Adds a batch's counts to the minutes of its tenants. In order of the primary key, which prevents
 -- the deadlock of two recorders that share minutes.
 INSERT INTO minute_stats AS kept (
-    tenant_id, minute, succeeded, failed, retried, cancelled, late, start_delays
+    tenant_id, minute, succeeded, failed, retried, cancelled, late, start_delays, steps_succeeded,
+    steps_failed, runs_succeeded, runs_failed
 )
 SELECT s.tenant_id, s.minute, s.succeeded, s.failed, s.retried, s.cancelled, s.late,
-       s.delays::integer[]
+       s.delays::integer[], s.steps_succeeded, s.steps_failed, s.runs_succeeded, s.runs_failed
 FROM unnest(
     %(tenants)s::uuid[], %(minutes)s::timestamptz[], %(succeeded)s::integer[],
     %(failed)s::integer[], %(retried)s::integer[], %(cancelled)s::integer[],
-    %(late)s::integer[], %(delays)s::text[]
-) AS s (tenant_id, minute, succeeded, failed, retried, cancelled, late, delays)
+    %(late)s::integer[], %(delays)s::text[], %(steps_succeeded)s::integer[],
+    %(steps_failed)s::integer[], %(runs_succeeded)s::integer[], %(runs_failed)s::integer[]
+) AS s (tenant_id, minute, succeeded, failed, retried, cancelled, late, delays, steps_succeeded,
+        steps_failed, runs_succeeded, runs_failed)
 ORDER BY s.tenant_id, s.minute
 ON CONFLICT (tenant_id, minute) DO UPDATE
 SET succeeded = kept.succeeded + EXCLUDED.succeeded,
@@ -18,6 +21,10 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
     retried = kept.retried + EXCLUDED.retried,
     cancelled = kept.cancelled + EXCLUDED.cancelled,
     late = kept.late + EXCLUDED.late,
+    steps_succeeded = kept.steps_succeeded + EXCLUDED.steps_succeeded,
+    steps_failed = kept.steps_failed + EXCLUDED.steps_failed,
+    runs_succeeded = kept.runs_succeeded + EXCLUDED.runs_succeeded,
+    runs_failed = kept.runs_failed + EXCLUDED.runs_failed,
     start_delays = ARRAY(
         SELECT coalesce(a, 0) + coalesce(b, 0)
         FROM unnest(kept.start_delays, EXCLUDED.start_delays) WITH ORDINALITY AS z (a, b, n)

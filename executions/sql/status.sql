@@ -32,13 +32,14 @@ SELECT
        WHERE e.status = 'RETRYING' AND e.held)
 
 -- name: recent
--- Counts successes and failures in the minutes of all tenants since a given minute, and first
--- attempts by their start delay. The primary key of minute_stats, tenant by tenant.
+-- Counts successes and failures of tasks and of runs in the minutes of all tenants since a given
+-- minute, without those of steps, and first attempts by their start delay. The primary key of minute_stats, tenant by tenant.
 WITH hour AS MATERIALIZED (
     SELECT m.* FROM tenants t
     JOIN minute_stats m ON m.tenant_id = t.id AND m.minute >= %(since)s
 )
-SELECT coalesce(sum(h.succeeded), 0)::bigint, coalesce(sum(h.failed), 0)::bigint,
+SELECT coalesce(sum(h.succeeded - h.steps_succeeded + h.runs_succeeded), 0)::bigint,
+       coalesce(sum(h.failed - h.steps_failed + h.runs_failed), 0)::bigint,
        (SELECT array_agg(b.starts ORDER BY b.place) FROM (
             SELECT d.place, sum(d.starts)::bigint AS starts
             FROM hour, unnest(hour.start_delays) WITH ORDINALITY AS d (starts, place)

@@ -61,8 +61,12 @@ def present_throughput(points: Sequence[MinutePoint]) -> dict[str, Any]:
     return {
         "minutes": [
             {
-                **asdict(point),
                 "minute": format_instant(point.minute),
+                "succeeded": point.succeeded,
+                "failed": point.failed,
+                "retried": point.retried,
+                "cancelled": point.cancelled,
+                "late": point.late,
                 "start_delays": list(point.start_delays),
             }
             for point in points

@@ -25,7 +25,8 @@ _NONE = (0,) * (len(START_DELAY_BUCKETS_MS) + 1)
 class MinutePoint:
     """The attempts that ended within one minute; ``start_delays`` counts first ones by bucket.
 
-    The buckets are those of ``START_DELAY_BUCKETS_MS`` and one above them.
+    The buckets are those of ``START_DELAY_BUCKETS_MS`` and one above them. ``results`` are the
+    successes and failures of tasks and of runs, in which calls of steps do not count.
     """
 
     minute: datetime
@@ -35,6 +36,7 @@ class MinutePoint:
     cancelled: int = 0
     late: int = 0
     start_delays: tuple[int, ...] = _NONE
+    results: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,4 +125,8 @@ def _point(row: MinuteStat) -> MinutePoint:
         cancelled=row.cancelled,
         late=row.late,
         start_delays=tuple(row.start_delays),
+        results=(
+            row.succeeded - row.steps_succeeded + row.runs_succeeded,
+            row.failed - row.steps_failed + row.runs_failed,
+        ),
     )

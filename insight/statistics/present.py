@@ -28,7 +28,8 @@ class Overview:
     ``due_now`` waits for a worker, ``queued`` is with one, ``late`` is either of them a second
     after its time. Where ``exact`` is false there is more open work than one read counts, and
     the counts are lower bounds. ``dead_letters_open`` and ``paused_tasks`` stop at 10,000.
-    ``start_delay`` covers the last hour.
+    ``start_delay`` covers the last hour. Successes and failures are those of tasks and of runs;
+    retries and delays are those of calls, also of steps.
     """
 
     at: datetime
@@ -50,7 +51,7 @@ class Overview:
 
     @property
     def success_rate(self) -> float | None:
-        """Return the share of successes among the attempts ended in the last hour, 0 to 1."""
+        """Return the share of successes among what ended in the last hour, 0 to 1."""
         ended = self.succeeded_last_hour + self.failed_last_hour
         return self.succeeded_last_hour / ended if ended else None
 
@@ -95,8 +96,8 @@ def overview(tenant_id: UUID) -> Overview:
         retrying=retrying,
         exact=exact,
         oldest_due_seconds=oldest,
-        succeeded_last_hour=sum(minute.succeeded for minute in hour),
-        failed_last_hour=sum(minute.failed for minute in hour),
+        succeeded_last_hour=sum(minute.results[0] for minute in hour),
+        failed_last_hour=sum(minute.results[1] for minute in hour),
         retried_last_hour=sum(minute.retried for minute in hour),
         late_last_hour=sum(minute.late for minute in hour),
         start_delay=start_delay(hour),

@@ -86,6 +86,7 @@ class Plans:
                 "occurrences",
                 "explain",
                 "destinations",
+                "workflow_ends",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.

@@ -49,10 +49,10 @@ def since_of(world: World) -> datetime:
 
 
 def ended(world: World, status: str) -> int:
-    """Count executions that ended so within the last hour, with an attempt."""
-    return executions(
-        world, "status = %s AND finished_at >= %s AND attempt > 0", status, since_of(world)
-    )
+    """Count executions and runs that ended so within the last hour, with an attempt; no steps."""
+    condition = "status = %s AND finished_at >= %s AND attempt > 0"
+    condition += " AND (step IS NULL OR pool = 'workflow')"
+    return executions(world, condition, status, since_of(world))
 
 
 def retried(world: World) -> int:

@@ -287,7 +287,7 @@ def test_a_crash_after_the_end_and_before_the_advance_is_repaired(tenant: Tenant
     assert open_keys(run_id) == ["b"]
 
 
-# 26 and 27, as far as there are no signals yet
+# 26, with signals: test_signals.py; 27
 def test_an_approval_of_an_earlier_take_decides_nothing(tenant: Tenant):
     steps = [
         {"key": "ask", "kind": "approval", "timeout_seconds": 60},
@@ -316,7 +316,7 @@ def test_the_day_of_a_run_stays_while_a_later_take_is_open(tenant: Tenant):
     assert oldest_open() is None
 
 
-# 30, as far as minutes have no kind yet
+# 30, with a thousand items: test_told_figures.py
 def test_failures_that_the_policy_tolerates_are_none(tenant: Tenant):
     steps = [calls("load", for_each="{{ input }}", min_success_share=0.5, max_parallel=50, **ONCE)]
     task = make_workflow(tenant, steps, schedule=DAILY)

@@ -14,6 +14,7 @@ from executions.models import WorkflowRun
 from executions.ownership.partitions import Partitions
 from executions.triggering.triggers import run_task
 from shared.conf import conf
+from shared.ids import new_id
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant, spoil
 from tests.support.workflow_steps import claim, end, open_keys, run_step, start_step
@@ -29,7 +30,7 @@ from tests.support.workflows import (
 from workflows import plan, stages
 from workflows.advance.stage import advance
 from workflows.control import Scope, cancel_run
-from workflows.stages import advance_told, begin_and_fire, fire, repair, stages_of
+from workflows.stages import advance_told, begin_and_fire, fire, forget, repair, stages_of
 
 pytestmark = pytest.mark.django_db
 
@@ -259,3 +260,21 @@ def test_an_ended_run_is_advanced_without_effect(tenant: Tenant):
     advance_told([run_id])
 
     assert status_of(run_id) == "SUCCEEDED"
+
+
+def test_what_was_told_to_a_run_that_had_just_ended_is_forgotten(
+    tenant: Tenant, partitions: Partitions
+):
+    open_ = begin_run(make_workflow(tenant, [calls("a")]))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO workflow_inbox (run_id, kind, step, item, take, at)"
+            " SELECT run, 'signal', 1, -1, 1, now() - ago FROM unnest(%s) AS run,"
+            " unnest(ARRAY[interval '2 hours', interval '1 minute']) AS ago",
+            [[open_, new_id()]],
+        )
+
+        forget(partitions)
+
+        cursor.execute("SELECT run_id = %s, count(*) FROM workflow_inbox GROUP BY 1", [open_])
+        assert dict(cursor.fetchall()) == {True: 2, False: 1}

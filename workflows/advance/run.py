@@ -99,8 +99,7 @@ class Run:
 
         Each advance names them again, for a process that died before it did so.
         """
-        found = {n for n, fan in self.fans.items() if fan.outstanding and not self.is_open(n)}
-        found.update(self.changes.take_back, waiting.marked(self))
+        found = self.changes.take_back | waiting.marked(self)
         unwanted = set(self.plan.steps)
         if self.phase == RunPhase.FAILING:
             unwanted -= self.plan.graph.for_failures
@@ -282,10 +281,18 @@ class Run:
                     failure=failure,
                 )
                 self.end_step(end, state, output)
-        if not self.is_open(number) and not row.outstanding:
+        if not self.is_open(number):
+            self._forget_fan(number, row)
+
+    def _forget_fan(self, number: int, row: FanRow) -> None:
+        """Forget a fan-out that has ended; take back the items of it that are still open."""
+        if not row.outstanding:
+            self._stop_waiting(number)
             self.changes.ended_fans.add(number)
             self.changes.fans.discard(number)
             del self.fans[number]
+        elif not waiting.is_marked(self, number):
+            waiting.mark(self, number, waiting.UNWANTED)
 
     def _prepare(self, prepared: dict[int, Prepared], step: Step) -> StepState:
         try:

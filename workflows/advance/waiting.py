@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from workflows.advance.run import Run
 
 DEADLINE_EXCEEDED = "deadline_exceeded"
-#: Marks of open steps whose executions are to be taken back: their time is over, or a person
-#: cancels them. They stand where others wait.
+#: Marks of steps whose executions are to be taken back: their time is over, or a person cancels
+#: them, or they are items of a fan-out that has ended. They stand where others wait.
 LATE, UNWANTED = "late", "unwanted"
 MARKS = (LATE, UNWANTED)
 #: What waits for the end of its time -> the reason and error code with which it fails.
@@ -65,6 +65,11 @@ def is_late(run: Run, step: int) -> bool:
 def marked(run: Run) -> set[int]:
     """Return the steps with a mark."""
     return {n for n, waits in run.waits.items() if any(wait.kind in MARKS for wait in waits)}
+
+
+def is_marked(run: Run, step: int) -> bool:
+    """Return whether the step has a mark."""
+    return any(wait.kind in MARKS for wait in run.waits.get(step, ()))
 
 
 def mark(run: Run, step: int, why: str) -> None:

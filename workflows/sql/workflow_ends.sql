@@ -106,20 +106,32 @@ SELECT (
 
 -- name: left_behind
 -- Returns runs of these partitions that wait to be advanced: with something in their inbox for a
--- second, or with steps to take back: of their phase, of a fan-out that has ended, or late. Index
--- workflow_runs_taking_back_idx; the other tables hold little, and are read whole.
+-- second, or with steps to take back, of their phase or marked. Indexes
+-- workflow_runs_taking_back_idx and workflow_waits_marked_idx; the inbox holds what was not applied
+-- yet, and is read whole.
 SELECT r.id FROM workflow_runs r
 WHERE r.phase IN ('cancelling', 'failing') AND r.partition = ANY(%(partitions)s)
 UNION
-SELECT r.id FROM workflow_inbox i JOIN workflow_runs r ON r.id = i.run_id
-WHERE i.at < clock_timestamp() - interval '1 second' AND r.partition = ANY(%(partitions)s)
+SELECT r.id FROM workflow_runs r
+WHERE r.id = ANY(ARRAY(SELECT i.run_id FROM workflow_inbox i
+                       WHERE i.at < clock_timestamp() - interval '1 second'))
+  AND r.partition = ANY(%(partitions)s)
 UNION
-SELECT r.id FROM workflow_fans f JOIN workflow_runs r ON r.id = f.run_id
-WHERE get_byte(r.states, f.step) > 1 AND r.partition = ANY(%(partitions)s)
-UNION
-SELECT r.id FROM workflow_waits w JOIN workflow_runs r ON r.id = w.run_id
-WHERE w.kind IN ('late', 'unwanted') AND r.partition = ANY(%(partitions)s)
+SELECT w.run_id FROM workflow_waits w
+WHERE w.kind IN ('late', 'unwanted') AND w.partition = ANY(%(partitions)s)
 LIMIT %(limit)s
+
+-- name: forget_told
+-- Deletes what was told to runs that had just ended: a signal or a timer saw them wait, and wrote
+-- after their end.
+DELETE FROM workflow_inbox i
+WHERE i.at < clock_timestamp() - interval '1 hour'
+  AND NOT EXISTS (SELECT FROM workflow_runs r WHERE r.id = i.run_id)
+
+-- name: lock_of_tenant
+-- Locks the runs of a tenant, in order of their ids. Reads the table whole: only the removal of a
+-- tenant calls it.
+SELECT r.id FROM workflow_runs r WHERE r.tenant_id = %(tenant)s ORDER BY r.id FOR UPDATE
 
 -- name: remove_of_tenant
 -- Deletes what belongs to the open runs of a tenant, besides the runs, and its signals. Reads the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -52,6 +53,17 @@ def test_each_policy_decides_by_the_room_there_is(
     found = decide(standing(policy, limit, taken), due)
 
     assert (found.admit, found.skip, found.wait) == (admitted, skipped, waiting)
+
+
+@pytest.mark.parametrize(
+    ("policy", "skipped", "waiting"), [("skip", "bc", "a"), ("queue_one", "c", "ab")]
+)
+def test_what_finds_a_retry_in_its_place_waits_for_it(policy: str, skipped: str, waiting: str):
+    retry = replace(place(1), retries=True)
+
+    found = decide(Standing(policy, 1, paused=False, places=(retry,)), "abc")
+
+    assert (found.admit, found.skip, found.wait) == ("", skipped, waiting)
 
 
 @pytest.mark.parametrize(

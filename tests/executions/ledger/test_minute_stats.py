@@ -8,7 +8,7 @@ import pytest
 
 from executions import transitions
 from executions.ledger import minute_stats
-from executions.ledger.minute_stats import Ended
+from executions.ledger.minute_stats import Ended, Kind
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS, MinuteStat
@@ -182,3 +182,18 @@ def test_minutes_before_a_moment_are_deleted(alpha: Tenant):
     assert minute_stats.prune(now - timedelta(days=10)) == 2
 
     assert MinuteStat.objects.count() == 2
+
+
+def test_steps_are_calls_and_counted_apart_and_runs_are_no_calls(alpha: Tenant):
+    minute = database_now().replace(second=0, microsecond=0)
+    kinds = [Kind.TASK, Kind.STEP, Kind.STEP, Kind.RUN]
+    for state in ("SUCCEEDED", "FAILED"):
+        minute_stats.count(
+            [Ended(uuid4(), alpha.id, state, 1, 0.5, minute, kind) for kind in kinds]
+        )
+
+    found = only()
+    assert (found.succeeded, found.failed) == (3, 3)
+    assert (found.steps_succeeded, found.steps_failed) == (2, 2)
+    assert (found.runs_succeeded, found.runs_failed) == (1, 1)
+    assert sum(found.start_delays) == 6

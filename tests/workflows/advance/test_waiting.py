@@ -12,6 +12,7 @@ from executions.models import Execution
 from shared.sql import rows
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant, release
+from tests.support.tables_of_runs import tables_with_rows
 from tests.support.workflows import (
     EVERYWHERE,
     begin_run,
@@ -127,3 +128,19 @@ def test_an_advance_names_marked_steps_until_they_have_ended(tenant: Tenant):
 
     assert advance([run]) == {run: {2}}
     assert advance([run]) == {run: {2}}
+
+
+def test_items_of_a_fan_out_that_has_ended_are_taken_back_also_by_another_process(tenant: Tenant):
+    steps = [calls("a", for_each=[1, 2, 3], max_parallel=2), calls("b")]
+    run = begin_run(make_workflow(tenant, steps))
+
+    # The process dies before it takes the items back.
+    cancel_run(tenant.id, run, Scope("downstream", "a"), actor=ACTOR)
+    assert states(run) == {"a": "CANCELLED", "b": "OPEN"}
+    assert left_behind() == [run]
+    assert advance([run]) == {run: {1}}
+    go_on(run)
+
+    assert [end.status for end in ends_of(run) if end.item >= 0] == ["CANCELLED", "CANCELLED"]
+    assert left_behind() == []
+    assert tables_with_rows() == ["workflow_runs", "workflow_steps", "workflow_waits"]
