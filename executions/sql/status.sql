@@ -33,7 +33,8 @@ SELECT
 
 -- name: recent
 -- Counts successes and failures of tasks and of runs in the minutes of all tenants since a given
--- minute, without those of steps, and first attempts by their start delay. The primary key of minute_stats, tenant by tenant.
+-- minute, without those of steps, and first attempts by their start delay. The primary key of
+-- minute_stats, tenant by tenant.
 WITH hour AS MATERIALIZED (
     SELECT m.* FROM tenants t
     JOIN minute_stats m ON m.tenant_id = t.id AND m.minute >= %(since)s
