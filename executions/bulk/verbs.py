@@ -18,6 +18,7 @@ from executions.bulk.items import Batch, Order
 from executions.changes import bulk_pause, cancellation
 from executions.loop.clocks import database_now
 from executions.models import Execution
+from executions.parts_of_runs import refuse_step
 from executions.querysets import ExecutionQuerySet
 from executions.triggering import triggers
 from shared.exceptions import PunctualError
@@ -96,11 +97,18 @@ def delete_tasks(order: Order, batch: Batch) -> None:
 
 
 def cancel_executions(order: Order, batch: Batch) -> None:
-    """Cancel executions: unstarted ones never start, running ones are aborted."""
+    """Cancel executions: unstarted ones never start, running ones are aborted.
+
+    A step of a run is refused: only its run can be cancelled.
+    """
     locked = Execution.objects.for_tenant(order.tenant_id).held(batch.open)
     batch.require((row.id for row in locked), ExecutionQuerySet.called)
     for row in locked:
-        _judge(batch, row.id, partial(cancellation.require_open, row))
+        _judge(batch, row.id, partial(refuse_step, row))
+    left = set(batch.open)
+    for row in locked:
+        if row.id in left:
+            _judge(batch, row.id, partial(cancellation.require_open, row))
     open_ = set(batch.open)
     cancellation.cancel_locked([row for row in locked if row.id in open_])
     for execution_id in batch.open:

@@ -8,8 +8,10 @@ import pytest
 
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
+from executions.triggering.triggers import run_task
 from shared.instants import format_instant
 from tests.executions.bulk.bulk import run_job
+from tests.factories import ACTOR, make_task
 from tests.support.runs_api import post, problem
 from tests.support.workflows import begin_run, calls, make_workflow, states, work
 
@@ -94,6 +96,37 @@ def test_a_bulk_retry_skips_them(client, failed, path, body):
 
     assert found == ((0, 0), {("skipped", "part_of_run")})
     assert executions() == before
+
+
+def test_a_bulk_cancel_refuses_steps_and_cancels_the_other_executions(client, alpha, task):
+    run, plain = begin_run(task), run_task(alpha.id, make_task(alpha).id, None, actor=ACTOR)
+    step = Execution.objects.get(run_id=run)
+
+    answer = post(client, "/v1/executions/actions", {"action": "cancel", "filter": {}})
+    job = run_job(BulkJob.objects.get(pk=answer.json()["id"]))
+
+    found = BulkJobItem.objects.filter(job=job).values_list("item_id", "outcome", "code")
+    assert set(found) == {
+        (step.id, "skipped", "part_of_run"),
+        (plain.id, "done", ""),
+        (run, "done", ""),
+    }
+    assert Execution.objects.get(pk=plain.id).status == "CANCELLED"
+    # The run itself was chosen as well, and cancels its steps.
+    assert Execution.objects.get(pk=run).cancel_requested_at is not None
+
+
+def test_a_bulk_cancel_of_steps_alone_changes_nothing(client, task):
+    run = begin_run(task)
+    step = Execution.objects.get(run_id=run)
+    chosen = {"action": "cancel", "filter": {"ids": [str(step.id)]}}
+
+    answer = post(client, "/v1/executions/actions", chosen)
+
+    assert results(answer) == ((0, 0), {("skipped", "part_of_run")})
+    assert states(run) == {"a": "OPEN", "b": "PENDING"}
+    step.refresh_from_db()
+    assert (step.status, step.cancel_requested_at) == ("PENDING", None)
 
 
 @pytest.mark.parametrize("into", [None, {"url": "https://staging.example.com/in"}])
