@@ -132,6 +132,14 @@ def read_definitions(tasks: Iterable[Task]) -> dict[UUID, Definition]:
     return {revision.task_id: definition_of(revision) for revision in _current(tasks)}
 
 
+def input_schema_of(task: Task) -> dict[str, Any] | None:
+    """Return the schema of the inputs of a workflow's runs; None without one. Opens nothing."""
+    current = TaskRevision.objects.filter(task_id=task.id, version=task.version)
+    found: dict[str, Any] | None
+    found = current.values_list("definition__target__input_schema", flat=True).first()
+    return found
+
+
 class Readable(NamedTuple):
     """The readable part of a definition; when it is not whole, payload and secrets are missing."""
 

@@ -13,7 +13,13 @@ from executions.ledger.days import missing_days
 from executions.loop.clocks import database_now
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun
 from executions.payloads import payload_of, seal_payload
-from executions.triggering.triggers import Override, lock_tasks, require_portable, wake_for_made
+from executions.triggering.triggers import (
+    Override,
+    lock_tasks,
+    require_input,
+    require_portable,
+    wake_for_made,
+)
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import moment_of, new_id
@@ -24,7 +30,6 @@ from tasks.payloads import check_payload_size
 from tasks.workflow.step_states import StepState
 from tenants.models import Tenant
 from workflows import transitions
-from workflows.launching import check_input
 from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
 
@@ -170,5 +175,5 @@ def _input(ended: EndedWorkflowRun, task: Task, retry: Retry) -> Any:
         execution = Execution.objects.get(pk=ended.execution_id)
         return None if execution.sealed_payload is None else payload_of(execution)
     check_payload_size(retry.override.payload, current_limits().payload_bytes)
-    check_input(plan_of(task.id, task.version), retry.override.payload)
+    require_input(task, retry.override.payload)
     return retry.override.payload

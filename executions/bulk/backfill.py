@@ -22,6 +22,7 @@ from executions.bulk.jobs import begin_job, new_job
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
+from executions.triggering.triggers import require_input
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.instants import format_instant
@@ -90,7 +91,8 @@ def plan_backfill(tenant_id: UUID, task_id: UUID, wanted: Wanted) -> Plan:
     """Return the plan for a backfill of the task; change nothing.
 
     Raise NotFound, TenantSuspended, Conflict for a task that was cancelled or that a standing
-    pause holds, InvalidInput (``nothing_matches``, ``too_many``, or for a wrong request).
+    pause holds, InvalidInput (``nothing_matches``, ``too_many``, ``schema_mismatch`` for a workflow
+    that needs an input, or for a wrong request).
     """
     return _plan(Task.objects.get_for_tenant(tenant_id, task_id), wanted, database_now())
 
@@ -147,6 +149,8 @@ def _require_runnable(task: Task) -> None:
         raise Conflict(REFUSALS["task_cancelled"], code="task_cancelled")
     if task.pause_id is not None:
         raise Conflict("A standing pause holds the task.", code="task_paused")
+    # The instants of a schedule have no input.
+    require_input(task, None)
 
 
 def _require_range(wanted: Wanted, now: datetime) -> None:

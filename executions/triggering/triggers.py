@@ -23,9 +23,12 @@ from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.ids import new_id, series_id
 from shared.notify import wake_schedulers_in
 from tasks import standing_pauses
+from tasks.definition import WORKFLOW_POOL
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.payloads import check_payload_size, json_problem
+from tasks.revisions import input_schema_of
+from tasks.validation.input_schema import check_input
 from tasks.versions import is_redirected
 
 
@@ -68,7 +71,11 @@ class Made:
 def run_task(
     tenant_id: UUID, task_id: UUID, override: Override | None, *, actor: Actor
 ) -> Execution:
-    """Run a task now, beside its schedule, also while it is paused."""
+    """Run a task now, beside its schedule, also while it is paused.
+
+    The payload is the input of a workflow's run, without one null. Raise InvalidInput
+    ``schema_mismatch`` where the workflow's ``input_schema`` refuses it.
+    """
     require_portable(override)
     standing_pauses.share_active(tenant_id)
     task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
@@ -114,11 +121,21 @@ def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:
 
 
 def begin_run(task: Task, override: Override | None, now: datetime, actor: Actor) -> Made:
-    """Insert a run of a locked task; the caller wakes and audits, once for all that it makes."""
+    """Insert a run of a locked task; the caller wakes and audits, once for all that it makes.
+
+    Raise InvalidInput for an input that the schema of a workflow refuses.
+    """
+    require_input(task, None if override is None else override.payload)
     execution_id = _insert(task, override, None, now, actor)
     return Made(
         execution_id, audit.Change("task.run", "task", task.id, after={"id": str(execution_id)})
     )
+
+
+def require_input(task: Task, value: Any) -> None:
+    """Raise InvalidInput for a workflow whose ``input_schema`` refuses a value; None: no input."""
+    if task.pool == WORKFLOW_POOL:
+        check_input(input_schema_of(task), value)
 
 
 def begin_retry(

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from jsonschema import Draft202012Validator, SchemaError
 
-from shared.exceptions import FieldError
+from shared.exceptions import FieldError, InvalidInput
 from shared.json_pointer import child
 from tasks.field_reader import FieldReader
 
@@ -55,6 +55,13 @@ def input_problems(schema: Mapping[str, Any], value: Any) -> list[FieldError]:
         if len(found) == _SHOWN_ERRORS:
             break
     return found
+
+
+def check_input(schema: Mapping[str, Any] | None, value: Any) -> None:
+    """Raise InvalidInput ``schema_mismatch`` for an input that the schema, if any, refuses."""
+    problems = [] if schema is None else input_problems(schema, value)
+    if problems:
+        raise InvalidInput(problems)
 
 
 def _keys(value: Any, pointer: str) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from executions.models import Execution
+from executions.loop.clocks import database_now
+from executions.models import BulkJob, BulkJobItem, Execution
+from shared.instants import format_instant
+from tests.executions.bulk.bulk import run_job
 from tests.factories import make_task
 from tests.support.hostile_json import HOSTILE
 from tests.support.runs_api import pointers, post, problem
@@ -101,3 +106,28 @@ def test_a_payload_is_no_input(client, task):
     assert problem(answer) == (409, "is_workflow")
     assert f"/v1/workflows/{task.id}/runs" in answer.json()["detail"]
     assert post(client, f"/v1/tasks/{task.id}/run", {}).status_code == 202
+
+
+@pytest.mark.parametrize("call", ["run", "backfill"])
+def test_the_calls_of_tasks_judge_the_missing_input_too(client, alpha, call):
+    task = make_workflow(alpha, [calls("a")], input_schema=SCHEMA, schedule={"every": "PT1H"})
+    now = database_now()
+    times = {"start": now - timedelta(hours=3), "end": now - timedelta(seconds=1)}
+    body = {key: format_instant(at) for key, at in times.items()} if call == "backfill" else {}
+
+    answer = post(client, f"/v1/tasks/{task.id}/{call}", body)
+
+    assert pointers(answer) == {("#/input", "schema_mismatch")}
+    assert not Execution.objects.filter(trigger__in=["manual", "backfill"]).exists()
+
+
+def test_a_bulk_run_of_tasks_judges_the_missing_input_too(client, alpha):
+    task = make_workflow(alpha, [calls("a")], input_schema=SCHEMA)
+    chosen = {"action": "run", "filter": {"ids": [str(task.id)]}}
+
+    answer = post(client, "/v1/tasks/actions", chosen)
+
+    job = run_job(BulkJob.objects.get(pk=answer.json()["id"]))
+    assert (job.done_count, job.failed_count) == (0, 1)
+    assert BulkJobItem.objects.get(job=job).message == "None is not of type 'object'."
+    assert not Execution.objects.exists()

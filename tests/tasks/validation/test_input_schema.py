@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
+from shared.exceptions import InvalidInput
 from tasks.field_reader import Errors, FieldReader
-from tasks.validation.input_schema import LONGEST, input_problems, read_input_schema
+from tasks.validation.input_schema import (
+    LONGEST,
+    check_input,
+    input_problems,
+    read_input_schema,
+)
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -62,3 +68,12 @@ def test_few_problems_of_many_are_named():
     schema = {"type": "array", "items": {"type": "integer"}}
 
     assert len(input_problems(schema, ["x"] * 1000)) == 20
+
+
+def test_an_input_that_the_schema_refuses_is_an_error_and_without_a_schema_none_is():
+    with pytest.raises(InvalidInput) as refused:
+        check_input(SCHEMA, {"day": 1})
+
+    assert [error.pointer for error in refused.value.errors] == ["#/input/day"]
+    check_input(SCHEMA, {"day": "2026-11-29"})
+    check_input(None, {"day": 1})
