@@ -128,6 +128,8 @@ WITH runs AS (
     SELECT r.id FROM workflow_runs r WHERE r.tenant_id = %(tenant)s
 ), waits AS (
     DELETE FROM workflow_waits w WHERE w.tenant_id = %(tenant)s
+), retries AS (
+    DELETE FROM workflow_retries w WHERE w.tenant_id = %(tenant)s
 ), fans AS (
     DELETE FROM workflow_fans f USING runs WHERE f.run_id = runs.id
 ), inbox AS (
