@@ -23,11 +23,12 @@ from shared.exceptions import Conflict, NotFound
 from shared.sql import run as execute
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.advance import reading
-from workflows.advance.records import Failure, StepEnd
+from workflows.advance.records import Failure, NewWait, StepEnd
 from workflows.advance.run import CANCELLED, Run
 from workflows.advance.stage import open_run
 from workflows.advance.writing import write
 from workflows.marking import SKIPPED, Mark, mark_step, output_that_can_be_kept
+from workflows.pausing import PAUSING, settle_pause
 from workflows.taking_back import take_back
 
 
@@ -64,22 +65,27 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
 
 
 def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
-    """Let a run begin no step until it is resumed; what runs goes on, and so do deadlines."""
+    """Let a run start no step until it is resumed; what runs goes on, and so do deadlines.
+
+    Steps that wait for a worker are taken back, and wait for the resume.
+    """
 
     def change(run: Run) -> None:
         if run.phase not in (RunPhase.RUNNING, RunPhase.PAUSED):
             raise Conflict(f"The run is {run.phase}; it cannot be paused.")
         run.phase = RunPhase.PAUSED
+        run.changes.waits.append(NewWait(0, PAUSING))
 
     _change(tenant_id, run_id, change, ("run.paused", {}), actor)
 
 
 def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
-    """Let a paused run go on."""
+    """Let a paused run go on, with the steps that were taken back."""
 
     def change(run: Run) -> None:
         if run.phase == RunPhase.PAUSED:
             run.phase, run.reason = RunPhase.RUNNING, ""
+            run.changes.waits.append(NewWait(0, PAUSING))
             run.begin()
 
     _change(tenant_id, run_id, change, ("run.resumed", {}), actor)
@@ -175,6 +181,9 @@ def _change(
         if left := run.to_take_back:
             # After the commit, of a caller's transaction too: until then the run's lock is held.
             transaction.on_commit(partial(take_back, {run_id: left}), robust=True)
+        if any(wait.kind == PAUSING for wait in run.changes.waits):
+            settle = partial(settle_pause, tenant_id, run_id)
+            transaction.on_commit(settle, robust=True)
 
 
 def _locked(tenant_id: UUID, run_id: UUID) -> Run:
