@@ -24,6 +24,7 @@ from shared.duration_words import duration_text
 from shared.instants import parse_instant
 from tasks.workflow.graph import Graph
 from tasks.workflow.step_states import ENDED, StepState
+from workflows.marking import MARKED
 
 #: Letters of an output in the list of steps; the step's page shows it whole.
 _OUTPUT_LETTERS = 2000
@@ -194,9 +195,9 @@ def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> S
         is_sensitive=bool(step.get("sensitive")),
         may_decide=not is_over and bool(wait) and wait["kind"] == "approval",
         take=wait.get("take") if wait else None,
-        may_end=not is_over
-        and state not in ENDED
-        and (state is StepState.PENDING or (state is StepState.OPEN and not calls)),
+        may_end=(state in MARKED and seen.take.row is not None)
+        if is_over
+        else (state is StepState.PENDING or (state is StepState.OPEN and not calls)),
     )
 
 

@@ -20,13 +20,15 @@ from executions.choices import RunPhase, Status
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun
 from shared.actor import Actor
 from shared.exceptions import Conflict, NotFound
+from shared.sql import run as execute
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.advance import reading
-from workflows.advance.outputs import OutputInvalid, checked
-from workflows.advance.records import Failure, StepEnd
+from workflows.advance.records import Failure, NewWait, StepEnd
 from workflows.advance.run import CANCELLED, Run
 from workflows.advance.stage import open_run
 from workflows.advance.writing import write
+from workflows.marking import SKIPPED, Mark, mark_step, output_that_can_be_kept
+from workflows.pausing import PAUSING, settle_pause
 from workflows.taking_back import take_back
 
 
@@ -39,7 +41,12 @@ class Scope:
 
 
 def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> None:
-    """Cancel a run, or a part of it; what runs is asked to end. Raise Conflict for an ended one."""
+    """Cancel a run, or a part of it; what runs is asked to end. Raise Conflict for an ended one.
+
+    A take that waits for the end of the run is cancelled with all of it.
+    """
+    if scope.name == "all":
+        _forget_wanted(tenant_id, run_id)
     if _cancel_unbegun(tenant_id, run_id, scope, actor):
         return
 
@@ -58,22 +65,27 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
 
 
 def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
-    """Let a run begin no step until it is resumed; what runs goes on, and so do deadlines."""
+    """Let a run start no step until it is resumed; what runs goes on, and so do deadlines.
+
+    Steps that wait for a worker are taken back, and wait for the resume.
+    """
 
     def change(run: Run) -> None:
         if run.phase not in (RunPhase.RUNNING, RunPhase.PAUSED):
             raise Conflict(f"The run is {run.phase}; it cannot be paused.")
         run.phase = RunPhase.PAUSED
+        run.changes.waits.append(NewWait(0, PAUSING))
 
     _change(tenant_id, run_id, change, ("run.paused", {}), actor)
 
 
 def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
-    """Let a paused run go on."""
+    """Let a paused run go on, with the steps that were taken back."""
 
     def change(run: Run) -> None:
         if run.phase == RunPhase.PAUSED:
             run.phase, run.reason = RunPhase.RUNNING, ""
+            run.changes.waits.append(NewWait(0, PAUSING))
             run.begin()
 
     _change(tenant_id, run_id, change, ("run.resumed", {}), actor)
@@ -82,26 +94,35 @@ def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
 def skip_step(tenant_id: UUID, run_id: UUID, key: str, *, actor: Actor) -> None:
     """End a step that waits as skipped. Raise Conflict for one that has ended, or calls something.
 
-    A step that depends on it is judged by its condition: SKIPPED is no success.
+    A step that depends on it is judged by its condition: SKIPPED is no success. Of an ended run, a
+    step that has failed counts as skipped in the next take, which begins: :func:`mark_step`.
     """
+    if _has_ended(tenant_id, run_id):
+        mark = Mark(key, StepState.SKIPPED, SKIPPED)
+        mark_step(tenant_id, run_id, mark, actor=actor)
+        return
 
     def change(run: Run) -> None:
         number = _undecided(run, key)
-        end = StepEnd(number, -1, "SKIPPED", "skipped", actor=actor.name)
+        end = StepEnd(number, -1, "SKIPPED", SKIPPED, actor=actor.name)
         run.end_step(end, StepState.SKIPPED)
 
     _change(tenant_id, run_id, change, ("run.step_skipped", {"key": key}), actor)
 
 
 def succeed_step(tenant_id: UUID, run_id: UUID, key: str, output: Any, *, actor: Actor) -> None:
-    """End a step that waits as succeeded, with an output. Raise Conflict as :func:`skip_step`."""
+    """End a step that waits as succeeded, with an output. Raise Conflict as :func:`skip_step`.
+
+    Of an ended run, a step that has failed counts as succeeded in the next take, which begins.
+    """
+    if _has_ended(tenant_id, run_id):
+        mark = Mark(key, StepState.SUCCEEDED, "marked_succeeded", output)
+        mark_step(tenant_id, run_id, mark, actor=actor)
+        return
 
     def change(run: Run) -> None:
         number = _undecided(run, key)
-        try:
-            value = checked(output)
-        except OutputInvalid as wrong:
-            raise Conflict(wrong.failure.message, code=wrong.failure.code) from None
+        value = output_that_can_be_kept(output)
         end = StepEnd(number, -1, "SUCCEEDED", "marked_succeeded", actor=actor.name)
         run.end_step(end, StepState.SUCCEEDED, value)
 
@@ -160,6 +181,9 @@ def _change(
         if left := run.to_take_back:
             # After the commit, of a caller's transaction too: until then the run's lock is held.
             transaction.on_commit(partial(take_back, {run_id: left}), robust=True)
+        if any(wait.kind == PAUSING for wait in run.changes.waits):
+            settle = partial(settle_pause, tenant_id, run_id)
+            transaction.on_commit(settle, robust=True)
 
 
 def _locked(tenant_id: UUID, run_id: UUID) -> Run:
@@ -172,6 +196,12 @@ def _locked(tenant_id: UUID, run_id: UUID) -> Run:
     if execution.status != Status.RUNNING:
         raise Conflict("The run has not begun.", code="not_begun")
     return open_run(rows[0])
+
+
+def _has_ended(tenant_id: UUID, run_id: UUID) -> bool:
+    if WorkflowRun.objects.filter(pk=run_id).exists():
+        return False
+    return EndedWorkflowRun.objects.latest_of(tenant_id, run_id) is not None
 
 
 def _refuse_absent(tenant_id: UUID, run_id: UUID) -> None:
@@ -193,6 +223,11 @@ def _cancel_unbegun(tenant_id: UUID, run_id: UUID, scope: Scope, actor: Actor) -
         return False
     cancel_execution(tenant_id, execution_id, actor=actor)
     return True
+
+
+def _forget_wanted(tenant_id: UUID, run_id: UUID) -> None:
+    if WorkflowRun.objects.filter(pk=run_id, tenant_id=tenant_id).exists():
+        execute("workflow_takes/forget_wanted", {"run": run_id})
 
 
 def _number(run: Run, key: str) -> int:

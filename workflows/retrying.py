@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -49,11 +50,24 @@ class Retry:
     """What a retry does: from all that failed, or from one step and all behind it.
 
     ``latest``: by the workflow's current version. ``override`` is another input.
+    ``cancel_running``: of a run that is open, cancel it first; what that has cancelled runs again.
     """
 
     key: str | None = None
     latest: bool = False
     override: Override | None = None
+    cancel_running: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NextTake:
+    """What the next take of a run begins with: the states of its steps, and the take of each."""
+
+    plan: Plan
+    states: bytearray
+    takes: bytearray
+    #: How many ends of steps the run has had, with those that the take begins with.
+    ends: int
 
 
 @transaction.atomic
@@ -65,45 +79,98 @@ def retry_run(tenant_id: UUID, run_id: UUID, retry: Retry, *, actor: Actor) -> i
     ``nothing_to_retry``, ``version_differs`` or ``task_deleted``, and NotFound.
     """
     require_portable(retry.override)
-    standing_pauses.share_active(tenant_id)
-    ended = _ended(tenant_id, run_id)
-    task = lock_tasks([ended.task_id])[ended.task_id]
-    if task.deleted_at is not None:
-        raise Conflict("The workflow has been deleted.", code="task_deleted")
-    # Again, under the lock: of two retries at one time, the second finds the first.
-    ended = _ended(tenant_id, run_id)
-    if ended.take >= MOST_TAKES:
-        raise Conflict(f"A run has at most {MOST_TAKES} takes.", code="too_many_takes")
+    ended, task = lock_ended(tenant_id, run_id)
     before = plan_of(ended.task_id, ended.version)
     plan = plan_of(task.id, task.version) if retry.latest else before
     states, takes = _kept(ended, before, plan, retry)
-    value = _input(ended, task, retry)
-    execution_id = new_id()
-    transitions.insert_take(
-        {
-            "execution": execution_id,
-            "task": task.id,
-            "version": plan.version,
-            "scheduled_for": ended.scheduled_for,
-            "sealed_payload": None if value is None else seal_payload(value, execution_id),
-            "sealed_input": None if value is None else seal_input(value, run_id),
-            "parent": ended.execution_id,
-            "trace": actor.trace or None,
-            "run": run_id,
-            "take": ended.take + 1,
-            "states": bytes(states),
-            "takes": bytes(takes),
-        }
-    )
-    wake_for_made()
+    if retry.override is not None:
+        check_override(task, retry.override)
+    value = input_of(ended) if retry.override is None else retry.override.payload
+    insert_take(ended, task, NextTake(plan, states, takes, ended.ends), value, actor)
     facts = {"take": ended.take + 1, "from": retry.key or "failed", "version": plan.version}
     audit.record_many(tenant_id, actor, [audit.Change("run.retried", "run", run_id, after=facts)])
     return ended.take + 1
 
 
+def lock_ended(tenant_id: UUID, run_id: UUID) -> tuple[EndedWorkflowRun, Task]:
+    """Return the latest take of an ended run that may have another, and its locked task.
+
+    Raise Conflict or NotFound as :func:`retry_run`.
+    """
+    standing_pauses.share_active(tenant_id)
+    ended = _ended(tenant_id, run_id)
+    task = lock_tasks([ended.task_id])[ended.task_id]
+    require_there(task)
+    # Again, under the lock: of two retries at one time, the second finds the first.
+    ended = _ended(tenant_id, run_id)
+    require_takes_left(ended.take)
+    return ended, task
+
+
+def require_there(task: Task) -> None:
+    """Raise Conflict ``task_deleted`` for a workflow that was deleted."""
+    if task.deleted_at is not None:
+        raise Conflict("The workflow has been deleted.", code="task_deleted")
+
+
+def require_takes_left(take: int) -> None:
+    """Raise Conflict ``too_many_takes`` where a run cannot have a take after this one."""
+    if take >= MOST_TAKES:
+        raise Conflict(f"A run has at most {MOST_TAKES} takes.", code="too_many_takes")
+
+
+def check_override(task: Task, override: Override) -> None:
+    """Raise InvalidInput or TooLarge for another input that a run of the workflow cannot have."""
+    check_payload_size(override.payload, current_limits().payload_bytes)
+    require_input(task, override.payload)
+
+
+def insert_take(
+    ended: EndedWorkflowRun, task: Task, following: NextTake, value: Any, actor: Actor
+) -> None:
+    """Insert the next take of an ended run of a locked task, due now, with this input."""
+    execution_id = new_id()
+    transitions.insert_take(
+        {
+            "execution": execution_id,
+            "task": task.id,
+            "version": following.plan.version,
+            "scheduled_for": ended.scheduled_for,
+            "sealed_payload": None if value is None else seal_payload(value, execution_id),
+            "sealed_input": None if value is None else seal_input(value, ended.pk),
+            "parent": ended.execution_id,
+            "trace": actor.trace or None,
+            "run": ended.pk,
+            "take": ended.take + 1,
+            "states": bytes(following.states),
+            "takes": bytes(following.takes),
+            "ends": following.ends,
+        }
+    )
+    wake_for_made()
+
+
+def input_of(ended: EndedWorkflowRun) -> Any:
+    """Return the input of the latest take, None without one."""
+    execution = Execution.objects.get(pk=ended.execution_id)
+    return None if execution.sealed_payload is None else payload_of(execution)
+
+
+def number_of(plan: Plan, key: str) -> int:
+    """Return the number of the step that a retry begins from; raise InvalidInput."""
+    number: int | None = plan.definition.target["numbers"].get(key)
+    if number is None or number not in plan.steps:
+        message = f"The run has no step {key[:100]!r}."
+        raise InvalidInput([FieldError("#/from", "step_unknown", message)])
+    return number
+
+
 def _ended(tenant_id: UUID, run_id: UUID) -> EndedWorkflowRun:
     if WorkflowRun.objects.filter(pk=run_id, tenant_id=tenant_id).exists():
-        raise Conflict("The run has not ended; cancel it first.", code="still_running")
+        raise Conflict(
+            "The run has not ended. Cancel it first, or retry it with cancel_running.",
+            code="still_running",
+        )
     found: EndedWorkflowRun | None = EndedWorkflowRun.objects.latest_of(tenant_id, run_id)
     if found is None:
         waiting = Execution.objects.filter(pk=run_id, tenant_id=tenant_id, pool="workflow").first()
@@ -155,25 +222,21 @@ def _kept(
 
 
 def _redone(old: bytearray, before: Plan, plan: Plan, retry: Retry) -> set[int]:
-    if retry.key is not None:
-        number = plan.definition.target["numbers"].get(retry.key)
-        if number not in plan.steps:
-            message = f"The run has no step {retry.key[:100]!r}."
-            raise InvalidInput([FieldError("#/from", "step_unknown", message)])
-        return plan.graph.downstream([number])
-    undone = {number for number in before.steps if old[number] in _UNDONE}
+    if retry.key is None:
+        return _undone(old, before, plan, _UNDONE)
+    found = plan.graph.downstream([number_of(plan, retry.key)])
+    if retry.cancel_running:
+        # Other branches that the cancel has stopped go on, too.
+        found |= _undone(old, before, plan, (StepState.CANCELLED,))
+    return found
+
+
+def _undone(old: bytearray, before: Plan, plan: Plan, states: Collection[StepState]) -> set[int]:
+    """Return the steps in these states, and what comes behind them and has not succeeded."""
+    undone = {number for number in before.steps if old[number] in states}
     behind = plan.graph.downstream(undone & set(plan.steps))
     return {
         number
         for number in behind
         if number not in before.steps or old[number] != StepState.SUCCEEDED
     }
-
-
-def _input(ended: EndedWorkflowRun, task: Task, retry: Retry) -> Any:
-    if retry.override is None:
-        execution = Execution.objects.get(pk=ended.execution_id)
-        return None if execution.sealed_payload is None else payload_of(execution)
-    check_payload_size(retry.override.payload, current_limits().payload_bytes)
-    require_input(task, retry.override.payload)
-    return retry.override.payload

@@ -49,6 +49,21 @@ def open_signal(sealed: bytes | memoryview | None, signal_id: UUID) -> Any:
     return None if sealed is None else open_json(bytes(sealed), _signal_context(signal_id))
 
 
+def seal_retry(wish: dict[str, Any], run_id: UUID) -> bytes:
+    """Return the wish for the next take of a run, encrypted and bound to it."""
+    return seal_json(wish, _retry_context(run_id))
+
+
+def open_retry(sealed: bytes | memoryview, run_id: UUID) -> dict[str, Any]:
+    """Return such a wish; raise DecryptionFailed as above."""
+    found: dict[str, Any] = open_json(bytes(sealed), _retry_context(run_id))
+    return found
+
+
+def _retry_context(run_id: UUID) -> bytes:
+    return f"retry:{run_id}".encode()
+
+
 def _signal_context(signal_id: UUID) -> bytes:
     return f"signal:{signal_id}".encode()
 

@@ -19,6 +19,8 @@ from shared.loop import Stage
 from shared.sql import rows, run
 from workflows.advance.stage import advance
 from workflows.begin import begin_due
+from workflows.pausing import settle_pauses_in
+from workflows.retry_requests import begin_wanted_in
 from workflows.signals import forget_old
 from workflows.taking_back import take_back
 
@@ -75,11 +77,17 @@ def fire(partitions: Sequence[int]) -> list[UUID]:
 
 
 def repair(partitions: Partitions) -> float:
-    """Advance runs that wait to be advanced, or whose steps are to be taken back."""
+    """Advance runs that wait to be advanced, or whose steps are to be taken back.
+
+    Hold and free the steps of runs that were paused or resumed, and begin the takes that have
+    waited for the end of their runs.
+    """
     ready = partitions.ready
     if ready:
         wanted = {"partitions": ready, "limit": _AT_ONCE}
         advance_told([row[0] for row in rows("workflow_ends/left_behind", wanted)])
+        settle_pauses_in(ready)
+        begin_wanted_in(ready)
     return _REPAIR_SECONDS
 
 

@@ -24,7 +24,8 @@ from api.workflows.serializers import (
 )
 from executions.triggering.triggers import Override
 from workflows import control
-from workflows.retrying import Retry, retry_run
+from workflows.retry_requests import request_retry
+from workflows.retrying import Retry
 
 _ANSWERED = {202: RunSerializer}
 
@@ -64,16 +65,18 @@ class RetryRunView(_ControlView):
         """Run the steps of an ended run that have failed again, as the next take of the same run.
 
         Steps that have succeeded keep their output. With `from` a step's key, that step and all
-        behind it run again. 409 `still_running`; `nothing_to_retry`; `version_differs` where
-        steps of the latest version before the retried ones have not run.
+        behind it run again. 409 `still_running` for an open run; with `cancel_running` it is
+        cancelled, and the take begins when what runs has ended. 409 `nothing_to_retry`;
+        `version_differs` where steps of the latest version before the retried ones have not run.
         """
         body = self.read_body(RetryRunBody)
         retry = Retry(
             key=None if body["from"] == "failed" else body["from"],
             latest=body["version"] == "latest",
             override=Override(body["input"]) if "input" in body else None,
+            cancel_running=body["cancel_running"],
         )
-        retry_run(self.tenant_id, run_id, retry, actor=self.actor)
+        request_retry(self.tenant_id, run_id, retry, actor=self.actor)
         return self.accepted(run_id)
 
 
@@ -112,7 +115,10 @@ class SkipStepView(_ControlView):
     def post(self, request: Request, run_id: UUID, key: str) -> Response:
         """End a step that waits as SKIPPED; what depends on it is judged by its condition.
 
-        409 `step_ended`, or `still_running` for one that calls something.
+        Of an ended run, a step that has failed or was cancelled counts as skipped in the next take,
+        which begins with what comes behind it. 409 `still_running` for a step that calls something,
+        `step_ended` for one that has ended otherwise, `run_compensated` where what succeeded was
+        undone.
         """
         self.read_body(EmptyBody)
         control.skip_step(self.tenant_id, run_id, key, actor=self.actor)
@@ -125,7 +131,10 @@ class SucceedStepView(_ControlView):
     @extend_schema(operation_id="succeed_run_step", request=SucceedStepBody, responses=_ANSWERED)
     @idempotent(required=True)
     def post(self, request: Request, run_id: UUID, key: str) -> Response:
-        """End a step that waits as SUCCEEDED, with an output; 409 as for skipping it."""
+        """End a step that waits as SUCCEEDED, with an output.
+
+        Also a step of an ended run that has failed or was cancelled, as for skipping it; 409 too.
+        """
         output = self.read_body(SucceedStepBody).get("output")
         control.succeed_step(self.tenant_id, run_id, key, output, actor=self.actor)
         return self.accepted(run_id)

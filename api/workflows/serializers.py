@@ -94,6 +94,10 @@ class RetryRunBody(StrictSerializer):
         help_text="Of the workflow: that of the run, or the current one.",
     )
     input = AnyJSONField(required=False, help_text="Another input; left out, the same again.")
+    cancel_running = StrictBooleanField(
+        default=False,
+        help_text="Of an open run: cancel it first. The take begins when what runs has ended.",
+    )
 
     def get_fields(self) -> dict[str, Any]:
         """Return the fields; ``from`` is a word of Python."""

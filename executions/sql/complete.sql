@@ -64,10 +64,11 @@ ended AS (
       AND (o.status <> 'RETRYING' OR e.cancel_requested_at IS NOT NULL)
     RETURNING e.*, CASE o.status WHEN 'RETRYING' THEN 'CANCELLED' ELSE o.status END AS final,
         -- A run that was asked to free its place ends with the reason of the overlap. Work that
-        -- waits for its tenant to be resumed has that reason until its end, and no longer.
+        -- waits for the end of a pause has that reason until its end, and no longer.
         CASE WHEN e.reason = 'overlap_cancelled' AND o.status IN ('CANCELLED', 'RETRYING')
                   OR e.reason = 'tenant_suspended' AND o.status = 'RETRYING' THEN e.reason
-             WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended') OR o.reason <> ''
+             WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended', 'place_paused', 'run_paused')
+                  OR o.reason <> ''
              THEN o.reason ELSE e.reason END AS why,
         (e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END)::smallint AS number,
         (e.lost_count + o.lost)::smallint AS lost,
@@ -138,8 +139,9 @@ moved AS (
     UPDATE open_executions e
     SET status = 'RETRYING',
         -- A run that was asked to free its place ends with the reason of the overlap. Work that
-        -- waits for its tenant to be resumed has that reason until then.
-        reason = CASE WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended') OR o.reason = ''
+        -- waits for the end of a pause has that reason until then.
+        reason = CASE WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended', 'place_paused',
+                                        'run_paused') OR o.reason = ''
                       THEN e.reason ELSE o.reason END,
         attempt = e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END,
         lost_count = e.lost_count + o.lost,

@@ -88,8 +88,18 @@ WITH later AS (
 UPDATE workflow_runs r SET deadline_at = r.deadline_at + %(lost)s * interval '1 second'
 
 -- name: pause_runs
--- Lets runs of workflows begin no step until a person resumes them.
-UPDATE workflow_runs r SET phase = 'paused', reason = 'restored' WHERE r.phase = 'running'
+-- Lets runs of workflows start no step until a person resumes them. Steps that were released are
+-- taken back by the scheduler that finds the mark.
+WITH paused AS (
+    UPDATE workflow_runs r SET phase = 'paused', reason = 'restored' WHERE r.phase = 'running'
+    RETURNING r.id, r.tenant_id, r.partition, r.take
+), held AS (
+    UPDATE open_executions e SET held = true, parked = false, reason = 'run_paused'
+    FROM paused p WHERE e.run_id = p.id AND e.revision >= 1610612736 AND e.status <> 'QUEUED'
+)
+INSERT INTO workflow_waits (run_id, step, item, kind, take, tenant_id, partition, began_at)
+SELECT p.id, 0, -1, 'pausing', p.take, p.tenant_id, p.partition, now() FROM paused p
+ON CONFLICT (run_id, step, item, kind) DO UPDATE SET began_at = EXCLUDED.began_at
 
 -- name: cancel_runs
 -- Tells all runs of workflows to cancel what has not ended.

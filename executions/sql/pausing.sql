@@ -154,3 +154,30 @@ WHERE e.id = ANY(%(ids)s) AND NOT e.held
 -- Frees locked steps that only such a pause held.
 UPDATE open_executions e SET held = false, reason = ''
 WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'place_paused'
+
+-- name: lock_steps_to_hold
+-- Locks open steps of a paused run that are not on hold for it, in order of ids. Index
+-- open_executions_of_run_idx.
+SELECT e.id, e.status, e.fencing_token FROM open_executions e
+WHERE e.run_id = %(run)s AND e.revision >= 1610612736 AND NOT (e.held AND e.reason = 'run_paused')
+ORDER BY e.id LIMIT %(limit)s FOR NO KEY UPDATE
+
+-- name: hold_steps_of_run
+-- Puts locked steps on hold, because their run is paused. Running ones continue; their mark holds a
+-- retry that may follow.
+UPDATE open_executions e SET held = true, parked = false, reason = 'run_paused'
+WHERE e.id = ANY(%(ids)s)
+
+-- name: lock_steps_to_free
+-- Locks open steps of a run that are on hold for it, in order of ids. Index
+-- open_executions_of_run_idx.
+SELECT e.id, e.pool, e.destination FROM open_executions e
+WHERE e.run_id = %(run)s AND e.revision >= 1610612736 AND e.held AND e.reason = 'run_paused'
+ORDER BY e.id LIMIT %(limit)s FOR NO KEY UPDATE
+
+-- name: free_steps_of_run
+-- Frees locked steps that the pause of their run held; those with another reason stay on hold for
+-- that.
+UPDATE open_executions e SET held = g.reason <> '', reason = g.reason
+FROM unnest(%(ids)s::uuid[], %(reasons)s::text[]) AS g (id, reason)
+WHERE e.id = g.id

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from executions.changes.paused_places import PLACE_PAUSED
+from executions.changes.paused_runs import RUN_PAUSED
 from executions.choices import Status
 from insight.explain.answer import Check, Fix, told
 from insight.explain.evidence import Situation, end_of_pause, name_of
@@ -114,6 +116,12 @@ def _pause_of_then(found: Situation) -> str:
 
 def _active_for_row(found: Situation) -> Check:
     row = found.row
+    if row is not None and row.held and found.reason == RUN_PAUSED:
+        fix = Fix("Resume the run.", f"POST /v1/workflow-runs/{row.run_id}/resume")
+        return _active(False, "the run of which it is a step is paused", fix=fix)
+    if row is not None and row.held and found.reason == PLACE_PAUSED:
+        fix = Fix("End the pause.", "GET /v1/pauses")
+        return _active(False, "its pool or its destination is paused", fix=fix)
     if _in_suspension(found):
         return _active(True, _SUSPENDED_ONLY)
     if found.task.status != TaskStatus.PAUSED:

@@ -36,6 +36,17 @@ REASONS: Mapping[str, Reason] = {
         "any, EXPECTED",
         "It fell into a pause whose `on_resume` is `replay`, and runs afterwards.",
     ),
+    "run_paused": Reason(
+        "task_active",
+        "PENDING, RUNNING, RETRYING",
+        "Of a step: its run is paused. It starts when the run is resumed; a running one may end.",
+    ),
+    "place_paused": Reason(
+        "task_active",
+        "PENDING, RUNNING, RETRYING",
+        "Of a step: its pool or destination is paused. It starts when that pause ends; a running "
+        "one may end.",
+    ),
     "tenant_suspended": Reason(
         "tenant_active",
         "SKIPPED, EXPECTED, PENDING, RETRYING",

@@ -20,7 +20,8 @@ from shared.actor import COMMAND
 from shared.commands import PunctualCommand, wrong_use
 from workflows import control
 from workflows.control import Scope
-from workflows.retrying import Retry, retry_run
+from workflows.retry_requests import request_retry
+from workflows.retrying import Retry
 
 SCOPES = ("all", "not_started", "downstream")
 _FAILED_STEPS = "failed"
@@ -65,6 +66,11 @@ def add_retry_options(parser: CommandParser) -> None:
         default=_VERSIONS[0],
         help="of the workflow: that of the run, or the current one (original)",
     )
+    parser.add_argument(
+        "--cancel-running",
+        action="store_true",
+        help="cancel open runs first; the take begins when what runs has ended",
+    )
     add_input(parser, "another input: JSON, @FILE, or - (stdin); left out, the same again")
 
 
@@ -103,15 +109,16 @@ def resume(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def retry(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Begin the next take of runs that have ended; steps that have succeeded are kept."""
+    """Begin the next take of runs, cancelling open ones if asked; what has succeeded is kept."""
     wanted = Retry(
         key=None if options["begin"] == _FAILED_STEPS else options["begin"],
         latest=options["by_version"] == "latest",
         override=_override(options["input"]),
+        cancel_running=options["cancel_running"],
     )
 
     def change(run: Execution) -> None:
-        retry_run(run.tenant_id, run.id, wanted, actor=COMMAND)
+        request_retry(run.tenant_id, run.id, wanted, actor=COMMAND)
 
     _report(command, options, _change(command, options, change, "retried"), "retried")
 

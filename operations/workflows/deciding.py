@@ -63,7 +63,7 @@ def add_signal_options(parser: CommandParser) -> None:
 
 
 def skip(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """End a step that waits as SKIPPED."""
+    """End a step that waits as SKIPPED; of an ended run, one that has failed: the run goes on."""
 
     def change(run: Execution) -> None:
         control.skip_step(run.tenant_id, run.id, options["key"], actor=COMMAND)
@@ -72,7 +72,7 @@ def skip(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def succeed(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """End a step that waits as SUCCEEDED, with an output."""
+    """End a step that waits as SUCCEEDED, with an output; of an ended run as :func:`skip`."""
     text = options["output"]
     output = None if text is None else json_value(text, "--output", "#/output")
 

@@ -76,6 +76,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "columns that may be empty, tables and partial indexes of what is new"
     },
     "executions 0023_marks_of_steps": {"RunSQL": "a partial index of what is rare"},
+    "executions 0025_workflow_retries": {
+        "RunSQL": "a table and a partial index of what is new",
+    },
     "tasks 0029_manual_tasks": {"RunSQL": "a check that allows one more type"},
     "tasks 0025_cursors_of_one_tenant": {
         "RemoveIndex taskcursor task_cursors_of_tenant_idx": "it comes back under its name",

@@ -6,7 +6,7 @@ from django.db import connection
 
 _TABLES = (
     *("workflow_runs", "ended_workflow_runs", "workflow_steps", "workflow_fans"),
-    *("workflow_waits", "workflow_inbox", "workflow_signals"),
+    *("workflow_waits", "workflow_inbox", "workflow_signals", "workflow_retries"),
 )
 
 

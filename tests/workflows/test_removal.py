@@ -9,6 +9,8 @@ from tests.factories import ACTOR, make_tenant
 from tests.support.tables_of_runs import tables_with_rows
 from tests.support.workflows import begin_run, calls, make_workflow
 from workflows.removal import remove_of_tenant
+from workflows.retry_requests import request_retry
+from workflows.retrying import Retry
 from workflows.signals import send_signal
 
 pytestmark = pytest.mark.django_db
@@ -18,6 +20,9 @@ FLOW = [{"key": "ok", "kind": "approval", "timeout_seconds": 60}, calls("load", 
 def test_what_open_runs_have_is_removed_and_that_of_other_tenants_stays():
     gone, stays = make_tenant("Gone"), make_tenant("Stays")
     begin_run(make_workflow(gone, FLOW))
+    run = begin_run(make_workflow(gone, [calls("a")]))
+    request_retry(gone.id, run, Retry(cancel_running=True), actor=ACTOR)
+    assert {"workflow_retries", "workflow_waits"} <= set(tables_with_rows())
     send_signal(gone.id, "paid", "", None, actor=ACTOR)
 
     remove_of_tenant(gone.id)

@@ -20,7 +20,8 @@ from workflows.sealed import open_items, open_signal
 
 log = logging.getLogger("workflows.advance")
 
-_MILLISECOND = timedelta(milliseconds=1)
+#: How far the ids of a run's steps reach: they have the time of their run.
+MILLISECOND = timedelta(milliseconds=1)
 
 
 def lock(run_ids: Sequence[UUID]) -> list[RunRow]:
@@ -53,7 +54,7 @@ def ended(told: Iterable[Told], named: Mapping[UUID, Collection[int]]) -> dict[U
     if not wanted:
         return {}
     low = first_id_at(moment_of(min(wanted)))
-    high = first_id_at(moment_of(max(wanted)) + _MILLISECOND)
+    high = first_id_at(moment_of(max(wanted)) + MILLISECOND)
     parameters = {
         "ids": list(wanted),
         "named": list(wanted.values()),
@@ -145,7 +146,7 @@ def _bounds(run_ids: Sequence[UUID]) -> dict[str, UUID]:
     """Return the bounds of the ids of these runs' steps, which have the time of their run."""
     return {
         "low": first_id_at(moment_of(min(run_ids))),
-        "high": first_id_at(moment_of(max(run_ids)) + _MILLISECOND),
+        "high": first_id_at(moment_of(max(run_ids)) + MILLISECOND),
     }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
 
 from executions import run_signals
 from shared.ids import step_id
@@ -18,7 +20,13 @@ from workflows.transitions import RunEnd
 
 def write(runs: Sequence[Run]) -> None:
     """Store the changes of locked runs; end those of which nothing is open."""
-    _append_ends(runs)
+    append_ends(
+        [
+            (StepPlace(one.row.id, one.row.tenant_id, one.row.take), end)
+            for one in runs
+            for end in one.changes.ends
+        ]
+    )
     _write_waits(runs)
     _write_fans(runs)
     transitions.begin_steps([(one.row, one.plan, one.changes.begins) for one in runs])
@@ -55,20 +63,28 @@ def _update(runs: Sequence[Run]) -> None:
     )
 
 
-def _append_ends(runs: Sequence[Run]) -> None:
-    found: list[tuple[Run, StepEnd]] = [(one, end) for one in runs for end in one.changes.ends]
+class StepPlace(NamedTuple):
+    """Where the end of a step belongs: its run, and the take in which it ended."""
+
+    run_id: UUID
+    tenant_id: UUID
+    take: int
+
+
+def append_ends(found: Sequence[tuple[StepPlace, StepEnd]]) -> None:
+    """Append ends of steps and of items; one that is there stays as it is."""
     if not found:
         return
     failures = [end.failure for _, end in found]
     run(
         "workflow_runs/append_ends",
         {
-            "ids": [step_id(one.row.id, end.step, end.item, one.row.take) for one, end in found],
-            "runs": [one.row.id for one, _ in found],
-            "tenants": [one.row.tenant_id for one, _ in found],
+            "ids": [step_id(one.run_id, end.step, end.item, one.take) for one, end in found],
+            "runs": [one.run_id for one, _ in found],
+            "tenants": [one.tenant_id for one, _ in found],
             "steps": [end.step for _, end in found],
             "items": [end.item for _, end in found],
-            "takes": [one.row.take for one, _ in found],
+            "takes": [one.take for one, _ in found],
             "statuses": [end.status for _, end in found],
             "reasons": [end.reason[:40] for _, end in found],
             "places": [end.place for _, end in found],

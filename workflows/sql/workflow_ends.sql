@@ -133,6 +133,29 @@ WHERE i.at < clock_timestamp() - interval '1 hour'
 -- tenant calls it.
 SELECT r.id FROM workflow_runs r WHERE r.tenant_id = %(tenant)s ORDER BY r.id FOR UPDATE
 
+-- name: own_pause
+-- Lets one session at a time hold or free the steps of a run; the lock ends with the transaction.
+SELECT pg_advisory_xact_lock(hashtextextended('pause of run ' || %(run)s::text, 0))
+
+-- name: pausing
+-- After own_pause: returns the phase of a run whose steps are to be held or freed, and since when.
+-- Primary keys.
+SELECT r.phase, w.began_at FROM workflow_waits w JOIN workflow_runs r ON r.id = w.run_id
+WHERE w.run_id = %(run)s AND w.step = 0 AND w.item = -1 AND w.kind = 'pausing'
+
+-- name: pausing_in
+-- Returns runs of these partitions whose steps are to be held or freed. Index
+-- workflow_waits_pausing_idx.
+SELECT w.run_id, w.tenant_id FROM workflow_waits w
+WHERE w.kind = 'pausing' AND w.partition = ANY(%(partitions)s)
+
+-- name: forget_pausing
+-- Removes the mark of a run whose steps are held or freed, unless it was paused or resumed since.
+-- Primary key.
+DELETE FROM workflow_waits w
+WHERE w.run_id = %(run)s AND w.step = 0 AND w.item = -1 AND w.kind = 'pausing'
+  AND w.began_at = %(since)s
+
 -- name: remove_of_tenant
 -- Deletes what belongs to the open runs of a tenant, besides the runs, and its signals. Reads the
 -- small tables whole: only the removal of a tenant calls it.
@@ -140,6 +163,8 @@ WITH runs AS (
     SELECT r.id FROM workflow_runs r WHERE r.tenant_id = %(tenant)s
 ), waits AS (
     DELETE FROM workflow_waits w WHERE w.tenant_id = %(tenant)s
+), retries AS (
+    DELETE FROM workflow_retries w WHERE w.tenant_id = %(tenant)s
 ), fans AS (
     DELETE FROM workflow_fans f USING runs WHERE f.run_id = runs.id
 ), inbox AS (

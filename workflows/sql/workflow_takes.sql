@@ -22,7 +22,7 @@ WITH made AS (
         sealed_input, scheduled_for, began_at, deadline_at, root_id, depth, parent_run, parent_step,
         parent_item, parent_take)
     SELECT r.id, m.id, r.tenant_id, r.task_id, %(version)s, m.partition, %(take)s, 'running',
-           %(states)s, %(takes)s, r.ends, %(sealed_input)s, r.scheduled_for, now(),
+           %(states)s, %(takes)s, %(ends)s, %(sealed_input)s, r.scheduled_for, now(),
            now() + interval '30 days', r.root_id, r.depth, r.parent_run, r.parent_step,
            r.parent_item, r.parent_take
     FROM made m, ended_workflow_runs r WHERE r.id = %(run)s AND r.take = %(take)s - 1
@@ -80,3 +80,34 @@ WITH RECURSIVE above AS (
     SELECT r.task_id, r.parent_run FROM above a JOIN workflow_runs r ON r.id = a.parent_run
 )
 SELECT task_id FROM above
+
+-- name: want
+-- Keeps the wish for a next take until the run, which is being cancelled, has ended; the latest wish
+-- counts.
+INSERT INTO workflow_retries (run_id, tenant_id, partition, sealed)
+VALUES (%(run)s, %(tenant)s, %(partition)s, %(sealed)s)
+ON CONFLICT (run_id) DO UPDATE SET sealed = EXCLUDED.sealed
+
+-- name: forget_wanted
+-- Forgets the wish for a next take of a run. Primary key.
+DELETE FROM workflow_retries w WHERE w.run_id = %(run)s
+
+-- name: take_wanted
+-- Takes the wish for the next take of a run that has ended. Primary keys.
+DELETE FROM workflow_retries w
+WHERE w.run_id = %(run)s AND NOT EXISTS (SELECT FROM workflow_runs r WHERE r.id = w.run_id)
+RETURNING w.sealed
+
+-- name: wanted_of
+-- Returns which of these runs have ended and wait for their next take. Primary keys.
+SELECT w.run_id, w.tenant_id FROM workflow_retries w
+WHERE w.run_id = ANY(%(runs)s) AND NOT EXISTS (SELECT FROM workflow_runs r WHERE r.id = w.run_id)
+ORDER BY w.run_id
+
+-- name: wanted_in
+-- Returns runs of these partitions that have ended and wait for their next take. The table holds
+-- little, and is read whole.
+SELECT w.run_id, w.tenant_id FROM workflow_retries w
+WHERE w.partition = ANY(%(partitions)s)
+  AND NOT EXISTS (SELECT FROM workflow_runs r WHERE r.id = w.run_id)
+ORDER BY w.at LIMIT %(limit)s

@@ -12,7 +12,8 @@ from shared.exceptions import FieldError, InvalidInput
 from tasks.limits import STEP_KEY_LENGTH
 from tenants.choices import Role
 from workflows import control
-from workflows.retrying import MOST_TAKES, Retry, retry_run
+from workflows.retry_requests import request_retry
+from workflows.retrying import MOST_TAKES, Retry
 
 _SCOPES = ("all", "not_started", "downstream")
 _VERSIONS = ("original", "latest")
@@ -49,21 +50,23 @@ def resume(request: ConsoleRequest, run_id: UUID) -> Done:
 
 @action(Role.OPERATOR)
 def retry(request: ConsoleRequest, run_id: UUID) -> Done:
-    """Begin the next take of an ended run, from what has failed or from one step."""
+    """Begin the next take of a run, from what has failed or from one step; cancel it if asked."""
     visitor = request.visitor
     begin = read_text(request, "from", longest=STEP_KEY_LENGTH)
     wanted = Retry(
         key=begin or None,
         latest=_one_of(request, "version", _VERSIONS, default="original") == "latest",
         override=_override(request),
+        cancel_running=bool(request.POST.get("cancel_running")),
     )
-    take = retry_run(visitor.tenant.pk, run_id, wanted, actor=visitor.actor)
-    return Done(f"Retry requested. Take {take} is below.", settled=False)
+    take = request_retry(visitor.tenant.pk, run_id, wanted, actor=visitor.actor)
+    where = "begins when what runs has ended" if wanted.cancel_running else "is below"
+    return Done(f"Retry requested. Take {take} {where}.", settled=False)
 
 
 @action(Role.OPERATOR)
 def skip(request: ConsoleRequest, run_id: UUID, key: str) -> Done:
-    """End a step that waits as skipped."""
+    """End a step that waits as skipped; of an ended run, one that has failed."""
     visitor = request.visitor
     control.skip_step(visitor.tenant.pk, run_id, key, actor=visitor.actor)
     return Done(f"Step {key} is skipped.")
@@ -71,7 +74,10 @@ def skip(request: ConsoleRequest, run_id: UUID, key: str) -> Done:
 
 @action(Role.OPERATOR)
 def succeed(request: ConsoleRequest, run_id: UUID, key: str) -> Done:
-    """End a step that waits as succeeded, with the output of the form; an empty one is none."""
+    """End a step that waits as succeeded, with the output of the form; an empty one is none.
+
+    Of an ended run, one that has failed.
+    """
     visitor = request.visitor
     text = request.POST.get("output", "").strip()
     output = read_field(text, "#/output", "Output") if text else None

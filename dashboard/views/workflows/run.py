@@ -119,7 +119,7 @@ def _head(seen: SeenRun) -> dict[str, Any]:
         "is_begun": take.execution.status == Status.RUNNING,
         "is_paused": phase == RunPhase.PAUSED,
         "may_pause": phase == RunPhase.RUNNING,
-        "may_retry": is_final and row is not None,
+        "may_retry": row is not None,
         "reason": reason,
         "reason_words": _REASONS.get(reason, ""),
         "deadline_at": None if row is None or is_final else row.deadline_at,

@@ -9,6 +9,7 @@ from tests.support.runs_api import act, pointers, problem, shown, steps
 from tests.support.workflows import (
     EVERYWHERE,
     begin_run,
+    begin_take,
     calls,
     go_on,
     make_workflow,
@@ -166,5 +167,26 @@ def test_unknown_steps_foreign_runs_viewers_and_missing_keys_are_refused(
 def test_a_run_that_has_ended_is_final(client, run):
     decide(client, run, {"approved": False, "take": 1})
 
-    assert problem(act(client, run, "steps/b/skip")) == (409, "already_final")
+    assert problem(act(client, run, "steps/b/skip")) == (409, "step_ended")
     assert problem(decide(client, run, YES)) == (409, "already_final")
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "status", "ran"),
+    [("succeed", {"output": {"n": 7}}, "SUCCEEDED", ["c"]), ("skip", None, "SKIPPED", [])],
+)
+def test_a_failed_step_of_an_ended_run_is_marked_and_the_run_goes_on(
+    client, alpha, verb, body, status, ran
+):
+    named = calls("c", "b", payload="{{ steps.b.output.n }}")
+    run = begin_run(make_workflow(alpha, [calls("a"), calls("b", "a"), named]))
+    work(run, lambda key, item: "FAILED" if key == "b" else "SUCCEEDED")
+
+    answer = act(client, run, f"steps/b/{verb}", body)
+
+    assert answer.status_code == 202, answer.content
+    assert (answer.json()["take"], steps(answer.json())["b"]["status"]) == (2, status)
+    begin_take(run)
+    assert work(run) == ran
+    assert shown(client, run)["status"] == "SUCCEEDED"
+    assert problem(act(client, run, "steps/a/skip")) == (409, "step_ended")

@@ -27,6 +27,7 @@ from tests.support.workflows import (
     status_of,
     work,
 )
+from workflows.retry_requests import begin_wanted
 
 PAGES = (
     *("run-a-workflow", "fan-out", "mend-a-failed-run", "approve-a-step"),
@@ -154,6 +155,39 @@ def test_a_run_is_retried_from_a_step_by_call_and_by_command(client, alpha):
 
 
 @pytest.mark.parametrize("by", ["call", "command"])
+def test_a_run_that_has_not_ended_is_cancelled_and_retried(client, alpha, by):
+    run = failing(alpha)
+    accepted(_retry_from(client, run, "extract"))
+    begin_take(run)
+
+    if by == "call":
+        accepted(calls_of("mend-a-failed-run")[2].make(client, run=run))
+    else:
+        assert run_command(commands_of("mend-a-failed-run")[1], run=run).code == 0
+    go_on(run)
+    begin_wanted([run])
+    begin_take(run)
+
+    assert work(run) == ["extract", "load", "report"]
+    assert shown(client, run)["take"] == 3
+
+
+@pytest.mark.parametrize("by", ["call", "command"])
+def test_a_failed_step_that_was_done_by_hand_lets_the_run_go_on(client, alpha, by):
+    run = failing(alpha)
+
+    if by == "call":
+        accepted(calls_of("mend-a-failed-run")[3].make(client, run=run))
+    else:
+        words = commands_of("mend-a-failed-run")[2]
+        assert run_command(words, "--yes", run=run).code == 0
+    begin_take(run)
+
+    assert work(run) == ["report"]
+    assert (status_of(run), shown(client, run)["take"]) == ("SUCCEEDED", 2)
+
+
+@pytest.mark.parametrize("by", ["call", "command"])
 def test_a_step_that_has_not_begun_is_ended_by_hand(client, alpha, by):
     run = failing(alpha)
     accepted(_retry_from(client, run, "extract"))
@@ -161,10 +195,10 @@ def test_a_step_that_has_not_begun_is_ended_by_hand(client, alpha, by):
     accepted(act(client, run, "pause"))
 
     if by == "call":
-        for one in calls_of("mend-a-failed-run")[2:]:
+        for one in calls_of("mend-a-failed-run")[3:]:
             accepted(one.make(client, run=run))
     else:
-        for words in commands_of("mend-a-failed-run")[1:]:
+        for words in commands_of("mend-a-failed-run")[2:]:
             assert run_command(words, "--yes", run=run).code == 0
 
     assert states(run) == {"extract": "OPEN", "load": "SUCCEEDED", "report": "SKIPPED"}

@@ -4,8 +4,17 @@ import pytest
 
 from executions.models import Execution, WorkflowRun
 from tests.support.runs_api import act, pointers, post, problem, shown, steps
-from tests.support.workflows import EVERYWHERE, begin_run, calls, go_on, make_workflow, work
+from tests.support.workflows import (
+    EVERYWHERE,
+    begin_run,
+    begin_take,
+    calls,
+    go_on,
+    make_workflow,
+    work,
+)
 from workflows.begin import begin_due
+from workflows.retry_requests import begin_wanted
 
 
 @pytest.fixture
@@ -121,3 +130,28 @@ def test_foreign_runs_and_viewers_are_refused(stranger, viewer, failed):
     assert act(stranger, failed, "retry").status_code == 404
     assert act(viewer, failed, "retry").status_code == 403
     assert not WorkflowRun.objects.exists()
+
+
+def test_an_open_run_is_cancelled_first_if_asked(client, flow, on_commit):
+    run = begin_run(flow, {"day": 1})
+
+    assert problem(act(client, run, "retry")) == (409, "still_running")
+    with on_commit(execute=True):
+        answer = act(client, run, "retry", {"cancel_running": True, "input": {"day": 2}})
+
+    assert answer.status_code == 202, answer.content
+    assert answer.json()["id"] == str(run)
+    begin_wanted([run])
+    begin_take(run)
+    found = shown(client, run)
+    assert (found["take"], found["status"], found["input"]) == (2, "RUNNING", {"day": 2})
+    assert work(run, lambda key, item: ("SUCCEEDED", {"n": 1})) == ["a", "b", "c"]
+
+
+def test_a_wish_to_cancel_is_a_truth_value(client, flow):
+    run = begin_run(flow)
+
+    answer = act(client, run, "retry", {"cancel_running": "yes"})
+
+    assert pointers(answer) == {("#/cancel_running", "invalid_type")}
+    assert WorkflowRun.objects.get(pk=run).phase == "running"

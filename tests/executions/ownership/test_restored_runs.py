@@ -9,13 +9,24 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from executions.models import WorkflowRun
+from executions.models import Execution, WorkflowRun
 from executions.ownership import fence, restored
 from executions.ownership.restored import CANCEL, CONTINUE, PAUSE
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
-from tests.support.workflows import begin_run, calls, go_on, make_workflow, states, status_of, work
+from tests.support.workflow_steps import claim
+from tests.support.workflows import (
+    EVERYWHERE,
+    begin_run,
+    calls,
+    go_on,
+    make_workflow,
+    states,
+    status_of,
+    work,
+)
 from workflows.control import resume_run
+from workflows.pausing import settle_pause, settle_pauses_in
 
 pytestmark = pytest.mark.django_db
 
@@ -47,14 +58,25 @@ def test_runs_stay_paused_until_a_person_resumes_them(tenant: Tenant):
     run = fenced(tenant)
 
     restored.confirm(restored.preview(), actor=ACTOR)
-    work(run)
+    assert work(run) == []
 
     row = WorkflowRun.objects.get(pk=run)
     assert (row.phase, row.reason) == ("paused", "restored")
-    assert states(run)["b"] == "PENDING"
+    assert states(run) == {"a": "OPEN", "wait": "OPEN", "b": "PENDING"}
     resume_run(tenant.id, run, actor=ACTOR)
-    assert states(run)["b"] == "OPEN"
+    settle_pause(tenant.id, run)
     assert WorkflowRun.objects.get(pk=run).reason == ""
+    assert work(run) == ["a", "b"]
+
+
+def test_a_step_that_was_released_is_taken_back_too(tenant: Tenant):
+    run = fenced(tenant)
+    claim(run)
+
+    restored.confirm(restored.preview(), actor=ACTOR)
+    settle_pauses_in(EVERYWHERE)
+
+    assert Execution.objects.filter(run_id=run, held=True, status="PENDING").count() == 1
 
 
 def test_runs_go_on_where_that_is_asked(tenant: Tenant):

@@ -13,6 +13,7 @@ from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, reload
 from tests.insight.explain.cast import HOUR, MINUTE, minutely, row, this_minute
+from tests.support.workflows import begin_run, calls, make_workflow
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +71,25 @@ def test_a_pause_of_now_says_nothing_about_what_is_decided(alpha: Tenant):
         found = row(task, this_minute(-MINUTE), status)
         assert task_active(situation(task, found)).ok is True
         found.delete()
+
+
+@pytest.mark.parametrize(
+    ("reason", "says", "call"),
+    [
+        ("run_paused", "the run of which it is a step is paused", "/v1/workflow-runs/{}/resume"),
+        ("place_paused", "its pool or its destination is paused", "/v1/pauses"),
+    ],
+)
+def test_a_step_on_hold_says_what_is_paused(alpha: Tenant, reason: str, says: str, call: str):
+    run_id = begin_run(make_workflow(alpha, [calls("a")]))
+    Execution.objects.filter(run_id=run_id).update(held=True, reason=reason)
+    step = Execution.objects.get(run_id=run_id)
+
+    check = task_active(situation(step.task, step))
+
+    assert (check.ok, check.says) == (False, says)
+    assert check.fix is not None
+    assert check.fix.call.endswith(call.format(run_id))
 
 
 def test_a_row_that_is_held_without_a_pause_is_told(alpha: Tenant):

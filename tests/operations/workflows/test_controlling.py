@@ -16,6 +16,7 @@ from tests.support.workflows import (
     version_of,
     work,
 )
+from workflows.retry_requests import begin_wanted
 
 
 @pytest.fixture
@@ -151,3 +152,16 @@ def test_of_several_runs_each_is_changed_by_itself(task):
     assert f"✔ paused  {str(open_)[-12:]}  Flow" in said.out
     assert f"✘ {str(ended)[-12:]}  The run is SUCCEEDED already." in said.out
     assert said.err == "1 done, 1 failed\n"
+
+
+def test_an_open_run_is_cancelled_first_if_asked(task, on_commit):
+    run = begin_run(task)
+
+    with on_commit(execute=True):
+        said = call("workflows", "retry", str(run), "--cancel-running")
+    begin_wanted([run])
+    begin_take(run)
+
+    assert said.code == 0, said.err
+    assert WorkflowRun.objects.get(pk=run).take == 2
+    assert work(run) == ["a", "b", "c"]

@@ -7,6 +7,7 @@ from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
 from tests.support.workflows import (
     begin_run,
+    begin_take,
     calls,
     go_on,
     make_workflow,
@@ -140,3 +141,15 @@ def test_a_signal_that_cannot_be_sent_is_wrong_use(alpha, words):
 def test_the_tenant_of_a_signal_is_named_where_there_are_several(alpha, beta):
     assert call("workflows", "signal", "paid").code == 2
     assert call("workflows", "signal", "paid", "--tenant", "Beta").code == 0
+
+
+def test_a_failed_step_of_an_ended_run_is_marked_and_the_run_goes_on(alpha):
+    named = calls("b", "a", payload="{{ steps.a.output.by }}")
+    run = begin_run(make_workflow(alpha, [calls("a"), named]))
+    work(run, lambda key, item: "FAILED")
+
+    said = call("workflows", "succeed", str(run), "a", "--output", '{"by": "hand"}', "--yes")
+    begin_take(run)
+
+    assert said.out == f"step a marked as succeeded\nrun {run} is PENDING\n"
+    assert payloads_of(run, 2) == ["hand"]

@@ -16,6 +16,7 @@ from tests.support.workflows import (
     status_of,
     work,
 )
+from workflows.retry_requests import begin_wanted
 
 WAITS = ({"key": "ok", "kind": "approval"}, calls("b", "ok"))
 ACTIONS = (
@@ -162,3 +163,30 @@ def test_viewers_and_other_tenants_change_nothing(browser, alpha, beta, run, ver
 @pytest.mark.parametrize("verb", ACTIONS)
 def test_actions_take_forms_only(client, run, verb):
     assert client.get(f"/workflow-runs/{run}/{verb}").status_code == 405
+
+
+def test_an_open_run_is_cancelled_and_retried_from_its_page(client, run, on_commit):
+    page = client.get(f"/workflow-runs/{run}").text
+    assert "Cancel and retry" in page
+
+    with on_commit(execute=True):
+        said_ = _do(client, run, "retry", cancel_running="1")
+    begin_wanted([run])
+    begin_take(run)
+
+    assert "Take 2 begins when what runs has ended" in said_
+    assert WorkflowRun.objects.get(pk=run).take == 2
+    assert states(run) == {"ok": "OPEN", "b": "PENDING"}
+
+
+def test_a_failed_step_of_an_ended_run_is_marked_from_its_page(client, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a"), calls("b", "a")]))
+    work(run, lambda key, item: "FAILED")
+    assert "Mark as succeeded" in client.get(f"/workflow-runs/{run}/steps/a").text
+    assert "Mark as succeeded" not in client.get(f"/workflow-runs/{run}/steps/b").text
+
+    assert "as succeeded" in _do(client, run, "steps/a/succeed", output="")
+    begin_take(run)
+
+    assert work(run) == ["b"]
+    assert status_of(run) == "SUCCEEDED"

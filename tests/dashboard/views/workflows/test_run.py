@@ -95,8 +95,9 @@ def test_buttons_follow_the_state_of_the_run_and_the_role(browser, alpha):
     ended = client.get(f"/workflow-runs/{run}").text
 
     assert f"/workflow-runs/{run}/pause" in under_way
-    assert f"/workflow-runs/{run}/retry" not in under_way
+    assert "Cancel and retry" in under_way
     assert f"/workflow-runs/{run}/retry" in ended
+    assert "Cancel and retry" not in ended
     assert f"/workflow-runs/{run}/cancel" not in ended
     assert 'method="post" action="/workflow-runs' not in viewer.get(f"/workflow-runs/{run}").text
 

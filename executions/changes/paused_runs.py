@@ -1,0 +1,55 @@
+"""Hold the steps of a paused run that have not started, and free them when it goes on.
+
+The pause of a run comes before all others: a step that a paused place or a suspension holds as well
+waits for its run, and is judged by these when the run goes on.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from executions.changes import bulk_pause
+from executions.changes.paused_places import PLACE_PAUSED, held_places
+from executions.choices import Status
+from executions.loop.clocks import database_now
+from shared.notify import wake_schedulers_in
+from shared.sql import rows, run
+from tasks.choices import TENANT_SUSPENDED
+from tenants.models import Tenant
+
+#: The reason of a step that waits for its run; the statements repeat it.
+RUN_PAUSED = "run_paused"
+
+
+def hold_steps_of(run_id: UUID, limit: int) -> int:
+    """Take back steps of a run that wait for a worker, and hold them; return how many.
+
+    Running ones continue; a retry that may follow waits. Raise Unavailable, changing nothing, when
+    Redis cannot be asked about released work.
+    """
+    wanted = {"run": run_id, "limit": limit}
+    found = rows("pausing/lock_steps_to_hold", wanted)
+    released = [(row[0], row[2]) for row in found if row[1] == Status.QUEUED and row[2]]
+    bulk_pause.withdraw_released(released, database_now())
+    if found:
+        run("pausing/hold_steps_of_run", {"ids": [row[0] for row in found]})
+    return len(found)
+
+
+def free_steps_of(tenant_id: UUID, run_id: UUID, limit: int) -> int:
+    """Free steps that only the pause of their run holds; return how many it has held.
+
+    The caller shares the tenant's pauses.
+    """
+    found = rows("pausing/lock_steps_to_free", {"run": run_id, "limit": limit})
+    if not found:
+        return 0
+    is_suspended = Tenant.objects.filter(pk=tenant_id, suspended_at__isnull=False).exists()
+    is_paused = held_places(tenant_id)
+    reasons = [
+        TENANT_SUSPENDED if is_suspended else PLACE_PAUSED if is_paused(pool, destination) else ""
+        for _, pool, destination in found
+    ]
+    run("pausing/free_steps_of_run", {"ids": [row[0] for row in found], "reasons": reasons})
+    wake_schedulers_in(0.0)
+    return len(found)
