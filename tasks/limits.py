@@ -42,7 +42,8 @@ PEM_LENGTH = 32 * 1024
 PATTERN_LENGTH = 500
 PATH_LENGTH = 500
 #: Longest upper limit of work that ends by itself.
-RUNTIME_SECONDS = 30 * 24 * 3600
+DAY_SECONDS = 24 * 3600
+RUNTIME_SECONDS = 30 * DAY_SECONDS
 TEN_YEARS_SECONDS = 10 * 366 * 24 * 3600
 
 
@@ -134,7 +135,8 @@ class Limits:
     ``key_names`` the names of its API keys, ``tasks`` the types of its tasks, ``workflows`` which
     ids are workflows, and ``default_jitter`` the jitter in seconds of new recurring tasks that give
     none. ``commands`` are the names that a command target may give; without any, commands are off.
-    ``variables`` has the variables of each command by its name.
+    ``variables`` has the variables of each command by its name. ``run_seconds`` is how long the run
+    of a workflow, and what a step of it waits for, may take.
     """
 
     payload_bytes: int
@@ -149,6 +151,12 @@ class Limits:
     commands: frozenset[str] = frozenset()
     variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow_unverified_tls: bool = False
+    run_seconds: int = RUNTIME_SECONDS
+
+
+def longest_run() -> int:
+    """Return the most seconds of a run: its day must not leave the history before it ends."""
+    return min(RUNTIME_SECONDS, max(1, conf().retention_days - 1) * DAY_SECONDS)
 
 
 def current_limits() -> Limits:
@@ -161,6 +169,7 @@ def current_limits() -> Limits:
         commands=frozenset(knobs.allowed_commands),
         variables=knobs.command_variables,
         allow_unverified_tls=knobs.webhook_allow_unverified_tls,
+        run_seconds=longest_run(),
     )
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from tasks.definition import Definition
+from tasks.limits import longest_run
 from tasks.schedules import spec
 from tasks.schedules.base import Spec
 
@@ -25,7 +26,7 @@ def deadline_of_run(workflow: Definition, scheduled_for: datetime, began_at: dat
     target = workflow.target
     if target["deadline_seconds"] is not None:
         return began_at + timedelta(seconds=target["deadline_seconds"])
-    latest = began_at + timedelta(seconds=RUN_SECONDS)
+    latest = began_at + timedelta(seconds=min(RUN_SECONDS, longest_run()))
     at = time_of_day(target, workflow.schedule, scheduled_for)
     return min(at, latest) if at is not None and at > began_at else latest
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tasks.field_reader import FieldReader
-from tasks.limits import RUNTIME_SECONDS
+from tasks.limits import Limits
 from tasks.schedules.zones import UnknownZone, find_zone
 
 FIELDS = ("deadline_seconds", "deadline_at", "deadline_timezone")
@@ -14,13 +14,13 @@ _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _ZONE_LENGTH = 255
 
 
-def read_deadline(reader: FieldReader) -> dict[str, Any]:
+def read_deadline(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     """Return the fields of a deadline in normal form; note what is wrong.
 
     ``deadline_seconds`` count from the begin; ``deadline_at`` is a time of day, in
     ``deadline_timezone`` or else in the zone of the schedule.
     """
-    seconds = reader.number("deadline_seconds", None, 1, RUNTIME_SECONDS, nullable=True)
+    seconds = reader.number("deadline_seconds", None, 1, limits.run_seconds, nullable=True)
     at = reader.text("deadline_at", None, longest=5, nullable=True)
     zone = reader.text("deadline_timezone", None, longest=_ZONE_LENGTH, nullable=True)
     if at is not None and not _TIME.fullmatch(at):

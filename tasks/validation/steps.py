@@ -113,7 +113,7 @@ def _step(
         "depends_on": _depends_on(inside),
         "condition": inside.choice("condition", STEP_CONDITIONS, STEP_CONDITIONS[0]),
         "when": _when(inside),
-        **read_deadline(inside),
+        **read_deadline(inside, limits),
     }
     if not common["depends_on"] and common["condition"] in _NEEDS_AN_END:
         message = "Without depends_on nothing can fulfil it."
@@ -224,7 +224,7 @@ def _workflow(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, 
 
 def _delay(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
     step.require("delay_seconds", "Say for how many seconds.")
-    return {"delay_seconds": step.number("delay_seconds", 0, 0, RUNTIME_SECONDS)}
+    return {"delay_seconds": step.number("delay_seconds", 0, 0, limits.run_seconds)}
 
 
 def _wait_for_event(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
@@ -232,18 +232,18 @@ def _wait_for_event(step: FieldReader, limits: Limits, repeats: Repeats) -> dict
     return {
         "event": step.text("event", "", longest=NAME_LENGTH),
         "correlation": step.text("correlation", None, longest=NAME_LENGTH, nullable=True),
-        "timeout_seconds": _timeout(step),
+        "timeout_seconds": _timeout(step, limits),
         "accept_earlier_seconds": step.number("accept_earlier_seconds", 0, 0, RUNTIME_SECONDS),
         "sensitive": step.boolean("sensitive", False),
     }
 
 
 def _approval(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
-    return {"timeout_seconds": _timeout(step)}
+    return {"timeout_seconds": _timeout(step, limits)}
 
 
-def _timeout(step: FieldReader) -> Any:
-    return step.number("timeout_seconds", None, 1, RUNTIME_SECONDS, nullable=True)
+def _timeout(step: FieldReader, limits: Limits) -> Any:
+    return step.number("timeout_seconds", None, 1, limits.run_seconds, nullable=True)
 
 
 _READERS: Mapping[str, Callable[[FieldReader, Limits, Repeats], dict[str, Any]]] = {

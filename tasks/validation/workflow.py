@@ -143,7 +143,7 @@ def _parse(
             "numbers": _numbers(reader, steps, stored),
             "on_failure": reader.choice("on_failure", ON_FAILURE, ON_FAILURE[0]),
             "input_schema": read_input_schema(reader),
-            **read_deadline(reader),
+            **read_deadline(reader, limits),
         },
         payload=None,
         priority=reader.integer("priority", DEFAULT_PRIORITY, 0, 9),

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from shared import templates
 from shared.json_path import MISSING, Step, parse_path, read
 
@@ -25,6 +27,26 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 class TemplateInvalid(ValueError):
     """A template or an expression has no value: a place does not exist, or types do not fit."""
+
+
+class TemplateTooLarge(TemplateInvalid):
+    """Templates insert more than may be made of one value."""
+
+
+class Budget:
+    """How many bytes the templates of a value may still insert.
+
+    A list that names a large output a thousand times is refused before it has been written out.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = self._left = most
+
+    def take(self, size: int) -> None:
+        """Count what a template inserts; raise TemplateTooLarge."""
+        self._left -= size
+        if self._left < 0:
+            raise TemplateTooLarge(f"Templates insert more than {self.most} bytes.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,27 +165,36 @@ def sample_of(text: str) -> str:
     return templates.TEMPLATE.sub(lambda found: "x" * len(found[0]), text)
 
 
-def render(value: Any, scope: Scope) -> Any:
-    """Return a JSON value with its templates replaced; raise TemplateInvalid.
+def render(value: Any, scope: Scope, budget: Budget) -> Any:
+    """Return a JSON value with its templates replaced; raise TemplateInvalid, TemplateTooLarge.
 
     What a template inserts is not read again, also where it looks like a template. Nothing is
     encoded: a URL and a header need :func:`render_text`.
     """
-    return templates.map_texts(value, lambda text: _render_text(text, scope))
+    return templates.map_texts(value, lambda text: _render_text(text, scope, budget))
 
 
-def render_text(text: str, scope: Scope, encode: Callable[[Any], str]) -> str:
-    """Return a text with each template replaced by its encoded value; raise TemplateInvalid."""
-    return templates.TEMPLATE.sub(
-        lambda found: encode(_value(templates.name_of(found), scope)), text
-    )
+def render_text(text: str, scope: Scope, encode: Callable[[Any], str], budget: Budget) -> str:
+    """Return a text with each template replaced by its encoded value.
+
+    Raise TemplateInvalid, TemplateTooLarge.
+    """
+
+    def insert(found: re.Match[str]) -> str:
+        inserted = encode(_value(templates.name_of(found), scope))
+        budget.take(len(inserted))
+        return inserted
+
+    return templates.TEMPLATE.sub(insert, text)
 
 
-def _render_text(text: str, scope: Scope) -> Any:
+def _render_text(text: str, scope: Scope, budget: Budget) -> Any:
     alone = templates.TEMPLATE.fullmatch(text)
-    if alone:
-        return _value(templates.name_of(alone), scope)
-    return render_text(text, scope, as_text)
+    if not alone:
+        return render_text(text, scope, as_text, budget)
+    value = _value(templates.name_of(alone), scope)
+    budget.take(len(orjson.dumps(value)))
+    return value
 
 
 def _value(name: str, scope: Scope) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from shared.conf import conf
+from shared.exceptions import InvalidInput
 from tasks.limits import current_limits
 from tasks.validation.workflow import parse_workflow
 from tests.support.workflows import calls
@@ -61,3 +64,30 @@ def test_a_time_of_day_does_not_hold_for_a_run_that_begins_after_it():
 
 def test_a_step_without_a_time_of_day_has_none():
     assert time_of_day({"deadline_at": None, "deadline_timezone": None}, NIGHTLY, NOW) is None
+
+
+@pytest.mark.parametrize(("kept", "days"), [(90, 7), (8, 7), (7, 6), (2, 1), (1, 1)])
+def test_a_run_ends_before_its_day_leaves_the_history(settings: Any, kept: int, days: int):
+    settings.PUNCTUAL = replace(conf(), retention_days=kept)
+
+    assert deadline(NOW, NOW) == NOW + timedelta(days=days)
+
+
+def test_what_takes_longer_than_runs_are_kept_is_refused(settings: Any):
+    # Fault 27 of the design.
+    month = 29 * 24 * 3600
+    asks = {"key": "ask", "kind": "approval", "timeout_seconds": month}
+    body = {"name": "Flow", "steps": [asks], "deadline_seconds": month}
+    settings.PUNCTUAL = replace(conf(), retention_days=30)
+    assert (
+        parse_workflow(body, now=NOW, limits=current_limits()).target["deadline_seconds"] == month
+    )
+
+    settings.PUNCTUAL = replace(conf(), retention_days=7)
+    with pytest.raises(InvalidInput) as refused:
+        parse_workflow(body, now=NOW, limits=current_limits())
+
+    assert {(error.pointer, error.code) for error in refused.value.errors} == {
+        ("#/steps/0/timeout_seconds", "out_of_range"),
+        ("#/deadline_seconds", "out_of_range"),
+    }

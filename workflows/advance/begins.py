@@ -15,10 +15,10 @@ from shared.ids import new_id
 from tasks.limits import FAN_OUT_ITEMS
 from tasks.workflow.expressions import parse_expression
 from tasks.workflow.fans import Fan
-from tasks.workflow.references import Scope, TemplateInvalid, render
+from tasks.workflow.references import Budget, Scope, TemplateInvalid, TemplateTooLarge, render
 from tasks.workflow.step_states import StepState
 from workflows.advance import children
-from workflows.advance.outputs import MOST_BYTES_OF_FAN, OutputInvalid
+from workflows.advance.outputs import MOST_BYTES, MOST_BYTES_OF_FAN, OutputInvalid
 from workflows.advance.records import Failure, FanRow, NewWait, StepBegin, StepEnd
 from workflows.advance.rendering import bounded, own_of
 from workflows.deadlines import time_of_day
@@ -27,8 +27,11 @@ from workflows.sealed import seal_items
 if TYPE_CHECKING:
     from workflows.advance.run import Run
 
-#: How many executions one advance begins; the next one continues.
-MOST_BEGINS = 1000
+#: How many executions one advance begins, and of fan-outs about how many bytes of payload; the next
+#: one continues.
+MOST_BEGINS, MOST_BYTES_BEGUN = 1000, 16 * 1024 * 1024
+#: Items of a fan-out that begin between two looks at the bytes.
+_ITEMS = 50
 
 
 @dataclass(slots=True)
@@ -50,6 +53,8 @@ class Beginnings:
         self._run = run
         #: Asked once for all items of a fan-out.
         self._refusals: dict[UUID, Failure | None] = {}
+        #: Of the sealed payloads of all that has begun.
+        self._bytes = 0
 
     def prepare(self, number: int) -> Prepared:
         """Return what the step does; nothing changes yet.
@@ -96,8 +101,8 @@ class Beginnings:
         row = run.fans.get(number)
         if row is None or run.phase in (RunPhase.PAUSED, RunPhase.CANCELLING):
             return
-        while run.is_open(number) and len(run.changes.begins) < MOST_BEGINS:
-            begun = row.fan.begin(MOST_BEGINS - len(run.changes.begins))
+        while run.is_open(number) and self._bytes < MOST_BYTES_BEGUN:
+            begun = row.fan.begin(min(_ITEMS, MOST_BEGINS - len(run.changes.begins)))
             if not begun:
                 break
             run.changes.fans.add(number)
@@ -117,7 +122,7 @@ class Beginnings:
         return {**counts, "outputs": outputs}
 
     def _prepare_fan(self, step: Any, scope: Scope) -> Prepared:
-        items = render(step["for_each"], scope)
+        items = render(step["for_each"], scope, Budget(MOST_BYTES_OF_FAN))
         if not isinstance(items, list):
             raise TemplateInvalid("for_each must be a list.")
         if len(items) > FAN_OUT_ITEMS:
@@ -148,7 +153,7 @@ class Beginnings:
         if step["kind"] == "target":
             return own_of(step, scope)
         self._require_child(step)
-        return bounded(render(step["input"], scope))
+        return bounded(render(step["input"], scope, Budget(MOST_BYTES)))
 
     def _require_child(self, step: Any) -> None:
         """Raise OutputInvalid where the workflow of the step cannot run here."""
@@ -162,6 +167,7 @@ class Beginnings:
     def _execute(self, number: int, item: int, payload: Any) -> None:
         execution_id = new_id()
         sealed = seal_payload(payload, execution_id)
+        self._bytes += len(sealed)
         child = self._run.plan.steps[number].get("workflow_id")
         begin = StepBegin(execution_id, number, item, sealed, UUID(child) if child else None)
         self._run.changes.begins.append(begin)
@@ -173,6 +179,8 @@ def failure_of(wrong: TemplateInvalid | OutputInvalid | DecryptionFailed) -> Fai
         return wrong.failure
     if isinstance(wrong, DecryptionFailed):
         return Failure("decryption_failed", wrong.message)
+    if isinstance(wrong, TemplateTooLarge):
+        return Failure("payload_too_large", str(wrong))
     return Failure("template_invalid", str(wrong))
 
 
@@ -185,7 +193,7 @@ def _wait(number: int, step: Any, scope: Scope) -> NewWait:
         return NewWait(number, "delay", seconds=step["delay_seconds"])
     if step["kind"] == "approval":
         return NewWait(number, "approval", seconds=step["timeout_seconds"])
-    correlation = render(step["correlation"], scope)
+    correlation = render(step["correlation"], scope, Budget(MOST_BYTES))
     if not isinstance(correlation, str | None) or len(correlation or "") > 200:
         raise TemplateInvalid("The correlation must be a text of at most 200 characters.")
     return NewWait(

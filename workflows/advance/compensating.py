@@ -11,6 +11,7 @@ from shared.encryption import DecryptionFailed
 from shared.ids import new_id
 from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import StepState
+from workflows.advance.begins import failure_of
 from workflows.advance.outputs import OutputInvalid
 from workflows.advance.reading import ends_in_order
 from workflows.advance.records import Ended, Failure, StepBegin, StepEnd, Told
@@ -96,7 +97,7 @@ def _begin(run: Run, number: int) -> bool:
     try:
         payload = own_of(undo, run.known.scope())
     except (TemplateInvalid, OutputInvalid, DecryptionFailed) as wrong:
-        failure = Failure("template_invalid", str(wrong))
+        failure = failure_of(wrong)
         _note(run, StepEnd(number, COMPENSATION, "FAILED", failure=failure), undone=False)
         return False
     execution_id = new_id()

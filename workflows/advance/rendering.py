@@ -10,7 +10,14 @@ from urllib.parse import quote
 import orjson
 
 from tasks.step_definitions import is_rendered
-from tasks.workflow.references import Scope, TemplateInvalid, as_text, render, render_text
+from tasks.workflow.references import (
+    Budget,
+    Scope,
+    TemplateInvalid,
+    as_text,
+    render,
+    render_text,
+)
 from workflows.advance.outputs import MOST_BYTES, OutputInvalid
 from workflows.advance.records import Failure
 
@@ -22,20 +29,24 @@ def own_of(step: Mapping[str, Any], scope: Scope) -> Any:
     """Return what an execution of the step carries; raise TemplateInvalid or OutputInvalid.
 
     A payload, or with it the URL and headers, or arguments and environment, that its templates
-    make: a value is percent-encoded in a URL, and cannot bring a line break into a header.
+    make: a value is percent-encoded in a URL, and cannot bring a line break into a header. They
+    insert at most 256 KiB into the payload, and as much into all else.
     """
-    payload = bounded(render(step["payload"], scope))
+    payload = bounded(render(step["payload"], scope, Budget(MOST_BYTES)))
     target = step["target"]
     if not is_rendered(target):
         return payload
+    budget = Budget(MOST_BYTES)
     if target["kind"] == "webhook":
-        headers = {name: _header(name, text, scope) for name, text in target["headers"].items()}
-        return {"payload": payload, "url": _url(target["url"], scope), "headers": headers}
+        headers = {
+            name: _header(name, text, scope, budget) for name, text in target["headers"].items()
+        }
+        return {"payload": payload, "url": _url(target["url"], scope, budget), "headers": headers}
     return {
         "payload": payload,
-        "arguments": [_argument(text, scope) for text in target["arguments"]],
+        "arguments": [_argument(text, scope, budget) for text in target["arguments"]],
         "environment": {
-            name: _argument(text, scope) for name, text in target["environment"].items()
+            name: _argument(text, scope, budget) for name, text in target["environment"].items()
         },
     }
 
@@ -49,22 +60,22 @@ def bounded(payload: Any) -> Any:
     return payload
 
 
-def _url(written: str, scope: Scope) -> str:
-    found = render_text(written, scope, lambda value: quote(as_text(value), safe=""))
+def _url(written: str, scope: Scope, budget: Budget) -> str:
+    found = render_text(written, scope, lambda value: quote(as_text(value), safe=""), budget)
     if len(found) > _LONGEST_URL:
         raise TemplateInvalid(f"The URL has {len(found)} characters; at most {_LONGEST_URL}.")
     return found
 
 
-def _header(name: str, written: str, scope: Scope) -> str:
-    found = render_text(written, scope, as_text)
+def _header(name: str, written: str, scope: Scope, budget: Budget) -> str:
+    found = render_text(written, scope, as_text, budget)
     if _CONTROLS.search(found):
         raise TemplateInvalid(f"The header {name} would have a line break or a control character.")
     return found
 
 
-def _argument(written: str, scope: Scope) -> str:
-    found = render_text(written, scope, as_text)
+def _argument(written: str, scope: Scope, budget: Budget) -> str:
+    found = render_text(written, scope, as_text, budget)
     if "\0" in found:
         raise TemplateInvalid("An argument would have a NUL character.")
     return found

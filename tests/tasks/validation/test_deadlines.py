@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from tasks.field_reader import Errors, FieldReader
-from tasks.limits import RUNTIME_SECONDS
+from tasks.limits import RUNTIME_SECONDS, current_limits
 from tasks.validation.deadlines import FIELDS, read_deadline
 
 
 def read(**fields: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the deadline, and pointer and code of each error."""
     errors = Errors()
-    found = read_deadline(FieldReader(fields, "#", errors))
+    found = read_deadline(FieldReader(fields, "#", errors), current_limits())
     return found, [(error.pointer, error.code) for error in errors.renamed(str)]
 
 

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tasks.workflow.references import (
+    Budget,
     Reference,
     Scope,
     TemplateInvalid,
+    TemplateTooLarge,
     describe,
     is_alone,
     names_in,
@@ -84,13 +88,16 @@ def test_what_is_no_name_is_refused_with_the_reason(name: str, problem: str):
     ],
 )
 def test_a_template_alone_keeps_the_type_and_others_become_text(text: str, expected: object):
-    assert render(text, SCOPE) == expected
+    assert render(text, SCOPE, Budget(1000)) == expected
 
 
 def test_texts_within_values_are_rendered_and_keys_are_not():
     value = {"{{ index }}": ["{{ index }}", 5, {"deep": "{{ item }}"}], "flag": True}
 
-    assert render(value, SCOPE) == {"{{ index }}": [3, 5, {"deep": {"n": 7}}], "flag": True}
+    assert render(value, SCOPE, Budget(1000)) == {
+        "{{ index }}": [3, 5, {"deep": {"n": 7}}],
+        "flag": True,
+    }
 
 
 def test_what_is_inserted_is_not_read_again():
@@ -98,8 +105,8 @@ def test_what_is_inserted_is_not_read_again():
         input="{{ run.id }}", outputs={}, statuses={}, run={"id": "secret", "scheduled_for": ""}
     )
 
-    assert render("{{ input }}", scope) == "{{ run.id }}"
-    assert render("got {{ input }}", scope) == "got {{ run.id }}"
+    assert render("{{ input }}", scope, Budget(1000)) == "{{ run.id }}"
+    assert render("got {{ input }}", scope, Budget(1000)) == "got {{ run.id }}"
 
 
 @pytest.mark.parametrize(
@@ -113,19 +120,19 @@ def test_what_is_inserted_is_not_read_again():
 )
 def test_a_place_that_does_not_exist_is_told_and_not_sent_as_nothing(text: str, place: str):
     with pytest.raises(TemplateInvalid, match=f"{place} does not exist"):
-        render(text, SCOPE)
+        render(text, SCOPE, Budget(1000))
 
 
 def test_outside_of_a_fan_out_there_is_no_item():
     scope = Scope(input=None, outputs={}, statuses={}, run={})
 
     with pytest.raises(TemplateInvalid, match="item does not exist"):
-        render("{{ item }}", scope)
+        render("{{ item }}", scope, Budget(1000))
 
 
 def test_a_template_that_no_definition_may_have_ends_in_an_error_that_is_told():
     with pytest.raises(TemplateInvalid, match="There is no template 'attempt'"):
-        render("{{ attempt }} {{ run.id }}", SCOPE)
+        render("{{ attempt }} {{ run.id }}", SCOPE, Budget(1000))
 
 
 @pytest.mark.parametrize("text", ["{{" + " " * 200_000, "{{ x" * 50_000, "{{}" * 50_000])
@@ -164,3 +171,13 @@ def test_names_come_with_the_way_to_their_text():
 )
 def test_a_reference_is_described_as_it_is_written(name: str):
     assert describe(parse_reference(name)) == name
+
+
+@pytest.mark.parametrize("text", ["{{ input }}", "got {{ input }}"])
+def test_what_templates_insert_is_counted_before_it_is_written_out(text: str):
+    # As JSON it has quotes, too.
+    scope = replace(SCOPE, input="x" * (98 if is_alone(text) else 100))
+
+    assert len(render([text] * 10, scope, Budget(1000))) == 10
+    with pytest.raises(TemplateTooLarge, match="1000 bytes"):
+        render([text] * 11, scope, Budget(1000))
