@@ -5,12 +5,26 @@ A step run by itself would not be a step: it would send the step's payload as a 
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from executions.models import Execution
 from shared.exceptions import Conflict
 from tasks.definition import WORKFLOW_POOL
 from tasks.versions import is_of_step
 
 CODE = "part_of_run"
+
+
+def is_take(execution: Execution) -> bool:
+    """Return whether the execution is a take of a run, and no call."""
+    return bool(execution.pool == WORKFLOW_POOL)
+
+
+def run_of_take(execution: Execution) -> UUID:
+    """Return the run of a take: the first take has its id, also of a run that a step began."""
+    is_later = execution.run_id is not None and execution.step is None
+    found: UUID = execution.run_id if is_later else execution.id
+    return found
 
 
 def refuse_step(execution: Execution) -> None:
@@ -25,10 +39,8 @@ def refuse_part(execution: Execution) -> None:
     """Raise Conflict ``part_of_run`` for a step or a take of a run, which is retried as a run."""
     if is_of_step(execution.revision):
         what, run_id = "a step", execution.run_id
-    elif execution.pool == WORKFLOW_POOL:
-        # The first take has the id of its run; a run that a step began is its own, too.
-        is_later = execution.run_id is not None and execution.step is None
-        what, run_id = "a take", execution.run_id if is_later else execution.id
+    elif is_take(execution):
+        what, run_id = "a take", run_of_take(execution)
     else:
         return
     message = f"The execution is {what} of run {run_id}."

@@ -11,9 +11,10 @@ class WorkflowsConfig(AppConfig):
     name = "workflows"
 
     def ready(self) -> None:
-        """Listen to the ends of steps, and add the stages to the scheduler's loop."""
+        """Listen to ends of steps and to retries of takes; add stages to the scheduler's loop."""
         from executions import run_signals
-        from workflows import stages
+        from workflows import retrying, stages
 
         run_signals.runs_told.connect(stages.advance_told)
+        run_signals.take_retried.connect(retrying.retry_take)
         run_signals.scheduler_starts.connect(stages.stages_of)

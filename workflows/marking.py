@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from events import audit
+from executions.dead_letters import letters
 from executions.models import EndedWorkflowRun, WorkflowStep
 from shared.actor import Actor
 from shared.exceptions import Conflict, NotFound
@@ -64,7 +65,7 @@ def mark_step(tenant_id: UUID, run_id: UUID, mark: Mark, *, actor: Actor) -> int
     _require_markable(ended, number, mark)
     output = output_that_can_be_kept(mark.output)
     following = _following(ended, plan, number, mark.state)
-    insert_take(ended, task, following, input_of(ended), actor)
+    made = insert_take(ended, task, following, input_of(ended), actor)
     take = ended.take + 1
     end = StepEnd(
         number, -1, STATUS_OF[mark.state], mark.reason, place=following.ends, actor=actor.name
@@ -75,7 +76,8 @@ def mark_step(tenant_id: UUID, run_id: UUID, mark: Mark, *, actor: Actor) -> int
     append_ends([(StepPlace(run_id, tenant_id, take), end)])
     facts = {"key": mark.key, "take": take}
     changed = audit.Change(ACTIONS[mark.reason], "run", run_id, after=facts)
-    audit.record_many(tenant_id, actor, [changed])
+    closed = letters.close_retried(tenant_id, ended.execution_id, made, actor)
+    audit.record_many(tenant_id, actor, [*closed, changed])
     return take
 
 

@@ -10,9 +10,11 @@ from uuid import UUID
 from django.db import transaction
 
 from events import audit
+from executions.dead_letters import letters
 from executions.ledger.days import missing_days
 from executions.loop.clocks import database_now
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun
+from executions.parts_of_runs import run_of_take
 from executions.payloads import payload_of, seal_payload
 from executions.triggering.triggers import (
     Override,
@@ -82,14 +84,41 @@ def retry_run(tenant_id: UUID, run_id: UUID, retry: Retry, *, actor: Actor) -> i
     ended, task = lock_ended(tenant_id, run_id)
     before = plan_of(ended.task_id, ended.version)
     plan = plan_of(task.id, task.version) if retry.latest else before
-    states, takes = _kept(ended, before, plan, retry)
-    if retry.override is not None:
-        check_override(task, retry.override)
-    value = input_of(ended) if retry.override is None else retry.override.payload
-    insert_take(ended, task, NextTake(plan, states, takes, ended.ends), value, actor)
+    following = _following(ended, before, plan, retry)
+    made = insert_take(ended, task, following, _input(ended, task, retry.override), actor)
     facts = {"take": ended.take + 1, "from": retry.key or "failed", "version": plan.version}
-    audit.record_many(tenant_id, actor, [audit.Change("run.retried", "run", run_id, after=facts)])
+    changes = [
+        *letters.close_retried(tenant_id, ended.execution_id, made, actor),
+        audit.Change("run.retried", "run", run_id, after=facts),
+    ]
+    audit.record_many(tenant_id, actor, changes)
     return ended.take + 1
+
+
+def retry_take(
+    execution: Execution, task: Task, override: Override | None, actor: Actor, **_: object
+) -> UUID:
+    """Begin the next take after a failed one of a locked task; return its execution.
+
+    The caller audits. Raise as :func:`retry_run`; ``nothing_to_retry`` where the run has had
+    another take since.
+    """
+    ended = _ended(task.tenant_id, run_of_take(execution))
+    require_there(task)
+    require_takes_left(ended.take)
+    if ended.execution_id != execution.id:
+        message = f"The run has had take {ended.take} since. Retry the run itself."
+        raise Conflict(message, code="nothing_to_retry")
+    plan = plan_of(ended.task_id, ended.version)
+    following = _following(ended, plan, plan, Retry())
+    return insert_take(ended, task, following, _input(ended, task, override), actor)
+
+
+def _input(ended: EndedWorkflowRun, task: Task, override: Override | None) -> Any:
+    if override is None:
+        return input_of(ended)
+    check_override(task, override)
+    return override.payload
 
 
 def lock_ended(tenant_id: UUID, run_id: UUID) -> tuple[EndedWorkflowRun, Task]:
@@ -99,6 +128,7 @@ def lock_ended(tenant_id: UUID, run_id: UUID) -> tuple[EndedWorkflowRun, Task]:
     """
     standing_pauses.share_active(tenant_id)
     ended = _ended(tenant_id, run_id)
+    letters.lock_open(tenant_id, ended.execution_id)
     task = lock_tasks([ended.task_id])[ended.task_id]
     require_there(task)
     # Again, under the lock: of two retries at one time, the second finds the first.
@@ -127,8 +157,8 @@ def check_override(task: Task, override: Override) -> None:
 
 def insert_take(
     ended: EndedWorkflowRun, task: Task, following: NextTake, value: Any, actor: Actor
-) -> None:
-    """Insert the next take of an ended run of a locked task, due now, with this input."""
+) -> UUID:
+    """Insert the next take of an ended run of a locked task, due now; return its execution."""
     execution_id = new_id()
     transitions.insert_take(
         {
@@ -148,6 +178,7 @@ def insert_take(
         }
     )
     wake_for_made()
+    return execution_id
 
 
 def input_of(ended: EndedWorkflowRun) -> Any:
@@ -195,10 +226,8 @@ def _refuse_gone(tenant_id: UUID, run_id: UUID) -> None:
         raise Conflict(message, code="run_not_kept")
 
 
-def _kept(
-    ended: EndedWorkflowRun, before: Plan, plan: Plan, retry: Retry
-) -> tuple[bytearray, bytearray]:
-    """Return the states and takes of the next take: what is kept, and PENDING for the rest."""
+def _following(ended: EndedWorkflowRun, before: Plan, plan: Plan, retry: Retry) -> NextTake:
+    """Return what the next take begins with: what is kept, and PENDING for the rest."""
     old, old_takes = bytearray(ended.states), bytearray(ended.takes)
     redone = _redone(old, before, plan, retry)
     added = set(plan.steps) - set(before.steps)
@@ -218,7 +247,7 @@ def _kept(
             states[number], takes[number] = old[number], old_takes[number]
     if all(states[number] != StepState.PENDING for number in plan.steps):
         raise Conflict("Nothing of the run has failed.", code="nothing_to_retry")
-    return states, takes
+    return NextTake(plan, states, takes, ended.ends)
 
 
 def _redone(old: bytearray, before: Plan, plan: Plan, retry: Retry) -> set[int]:

@@ -11,8 +11,10 @@ from uuid import UUID
 from django.db import transaction
 
 from events import audit
+from executions import run_signals
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
+from executions.parts_of_runs import is_take
 from executions.payloads import Readable, payloads_of_letters, seal_payload
 from executions.triggering.triggers import (
     Made,
@@ -49,8 +51,8 @@ def retry_dead_letter(
 ) -> Execution:
     """Run a dead letter's work again and resolve it as ``retried``; an edited payload is kept.
 
-    Raise NotFound, or Conflict: ``already_resolved``, ``execution_not_kept``, ``part_of_run`` for
-    the letter of a run, which is retried by its own call.
+    The letter of a run begins the next take of it, which keeps what has succeeded. Raise NotFound,
+    or Conflict: ``already_resolved``, ``execution_not_kept``, or what the retry of a run raises.
     """
     require_portable(override)
     standing_pauses.share_active(tenant_id)
@@ -127,11 +129,34 @@ def begin_letter_retry(held: Held, override: Override | None, actor: Actor, now:
             "The execution of this dead letter is past its retention; run its task instead.",
             code="execution_not_kept",
         )
-    wanted = override or Override(held.payload.whole())
-    letter.retry_execution_id = retry_of(held.original, held.task, wanted, now, actor)
+    if is_take(held.original):
+        letter.retry_execution_id = run_signals.retry_take(
+            execution=held.original, task=held.task, override=override, actor=actor
+        )
+    else:
+        wanted = override or Override(held.payload.whole())
+        letter.retry_execution_id = retry_of(held.original, held.task, wanted, now, actor)
     if override:
         letter.sealed_edit = seal_payload(override.payload, letter.execution_id)
     return Made(letter.retry_execution_id, _resolve(letter, "retried", "", actor, now))
+
+
+def lock_open(tenant_id: UUID, execution_id: UUID) -> DeadLetter | None:
+    """Lock and return the open letter of an execution, if it has one: before its task is locked."""
+    letters = DeadLetter.objects.for_tenant(tenant_id).filter(execution_id=execution_id)
+    found: DeadLetter | None = letters.filter(resolved=False).select_for_update(no_key=True).first()
+    return found
+
+
+def close_retried(
+    tenant_id: UUID, execution_id: UUID, retry_id: UUID, actor: Actor
+) -> list[audit.Change]:
+    """Close the open letter of a take whose run has begun the next one; the caller audits."""
+    letter = lock_open(tenant_id, execution_id)
+    if letter is None:
+        return []
+    letter.retry_execution_id = retry_id
+    return [_resolve(letter, "retried", "", actor, database_now())]
 
 
 def close_letter(letter: DeadLetter, *, resolution: str, note: str, actor: Actor) -> audit.Change:

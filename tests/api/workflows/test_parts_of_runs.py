@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from executions.loop.clocks import database_now
-from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
+from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution, WorkflowRun
 from executions.triggering.triggers import run_task
 from shared.instants import format_instant
 from tests.executions.bulk.bulk import run_job
 from tests.factories import ACTOR, make_task
 from tests.support.runs_api import post, problem
-from tests.support.workflows import begin_run, calls, make_workflow, states, work
+from tests.support.workflows import begin_run, begin_take, calls, make_workflow, states, work
 
 
 @pytest.fixture
@@ -62,17 +62,39 @@ def test_a_take_that_is_not_begun_is_cancelled_as_an_execution(client, task):
     assert (answer.status_code, answer.json()["status"]) == (202, "CANCELLED")
 
 
-def test_the_letter_of_a_run_is_not_retried_as_a_task(client, failed):
+def test_the_retry_of_a_runs_letter_begins_its_next_take(client, failed):
     letter = DeadLetter.objects.get(execution_id=failed)
-    before = executions()
 
     answer = post(client, f"/v1/dlq/{letter.id}/retry")
 
-    assert problem(answer) == (409, "part_of_run")
-    assert executions() == before
+    assert answer.status_code in (201, 202), answer.content
+    run = WorkflowRun.objects.get(pk=failed)
+    assert (run.take, str(run.execution_id)) == (2, answer.json()["id"])
+    letter.refresh_from_db()
+    assert (letter.resolution, letter.retry_execution_id) == ("retried", run.execution_id)
+    assert problem(post(client, f"/v1/dlq/{letter.id}/retry")) == (409, "already_resolved")
+
+
+def test_a_letter_of_a_take_before_the_latest_retries_nothing(client, failed):
+    letter = DeadLetter.objects.get(execution_id=failed)
+    post(client, f"/v1/workflow-runs/{failed}/retry", {"from": "failed"})
+    DeadLetter.objects.filter(pk=letter.pk).update(resolved=False, resolution="", resolved_at=None)
+
+    assert problem(post(client, f"/v1/dlq/{letter.id}/retry")) == (409, "still_running")
+
+    begin_take(failed)
+    work(failed, lambda key, item: "FAILED")
+    assert problem(post(client, f"/v1/dlq/{letter.id}/retry")) == (409, "nothing_to_retry")
     letter.refresh_from_db()
     assert not letter.resolved
-    assert post(client, f"/v1/dlq/{letter.id}/resolve", {}).status_code == 200
+
+
+def test_the_retry_of_a_run_resolves_its_letter(client, failed):
+    post(client, f"/v1/workflow-runs/{failed}/retry", {"from": "failed"})
+
+    letter = DeadLetter.objects.get(execution_id=failed)
+    assert letter.resolution == "retried"
+    assert letter.retry_execution_id == WorkflowRun.objects.get(pk=failed).execution_id
 
 
 def results(answer):
@@ -86,7 +108,6 @@ def results(answer):
     ("path", "body"),
     [
         ("/v1/executions/actions", {"action": "retry", "filter": {}}),
-        ("/v1/dlq/actions", {"action": "retry", "filter": {}}),
     ],
 )
 def test_a_bulk_retry_skips_them(client, failed, path, body):
@@ -127,6 +148,13 @@ def test_a_bulk_cancel_of_steps_alone_changes_nothing(client, task):
     assert states(run) == {"a": "OPEN", "b": "PENDING"}
     step.refresh_from_db()
     assert (step.status, step.cancel_requested_at) == ("PENDING", None)
+
+
+def test_a_bulk_retry_of_letters_begins_the_next_take_of_each_run(client, failed):
+    found = results(post(client, "/v1/dlq/actions", {"action": "retry", "filter": {}}))
+
+    assert found == ((1, 0), {("done", "")})
+    assert WorkflowRun.objects.get(pk=failed).take == 2
 
 
 @pytest.mark.parametrize("into", [None, {"url": "https://staging.example.com/in"}])
