@@ -28,6 +28,7 @@ _TOPIC_OF = {
     "task": "tasks",
     "pause": "tasks",
     "execution": "executions",
+    "run": "executions",
     "dead_letter": "dead_letters",
     "bulk_job": "bulk_jobs",
     "alert": "alerts",

@@ -60,6 +60,7 @@ def happen(tenant_id: UUID, *names: str) -> None:
     [
         ("task.changed", {"tasks"}),
         ("pause.changed", {"tasks"}),
+        ("run.changed", {"executions"}),
         ("execution.queued", {"executions"}),
         ("execution.released", {"executions"}),
         ("execution.materialized", {"executions", "tasks"}),

@@ -126,6 +126,13 @@ class Run:
         )
 
     @property
+    def moves_quietly(self) -> bool:
+        """Whether it has changed without the begin of a step and its own end, which are events."""
+        if self.changes.begins or self.status is not None:
+            return False
+        return bool(self.changes.ends or self.changes.waits) or self.phase != self.row.phase
+
+    @property
     def was_cancelled(self) -> bool:
         """Whether a person, or a run above, has cancelled it."""
         return self.reason == CANCELLED

@@ -50,6 +50,7 @@ def _update(runs: Sequence[Run]) -> None:
             "takes": [bytes(one.takes) for one in runs],
             "ends": [one.ends for one in runs],
             "first_failed": [one.first_failed for one in runs],
+            "quiet": [one.moves_quietly for one in runs],
         },
     )
 

@@ -212,12 +212,19 @@ USING unnest(%(runs)s::uuid[], %(steps)s::smallint[]) AS g (run_id, step)
 WHERE f.run_id = g.run_id AND f.step = g.step
 
 -- name: update
--- Writes locked runs as they are now; no key changes.
-UPDATE workflow_runs r
-SET phase = g.phase, reason = g.reason, states = g.states, takes = g.takes, ends = g.ends,
-    first_failed = g.first_failed
-FROM unnest(
-    %(ids)s::uuid[], %(phases)s::text[], %(reasons)s::text[], %(states)s::bytea[],
-    %(takes)s::bytea[], %(ends)s::integer[], %(first_failed)s::smallint[]
-) AS g (id, phase, reason, states, takes, ends, first_failed)
-WHERE r.id = g.id
+-- Writes locked runs as they are now; no key changes. A run that waits or is paused moves without an
+-- execution: an event tells consoles of it.
+WITH given AS (
+    SELECT * FROM unnest(
+        %(ids)s::uuid[], %(phases)s::text[], %(reasons)s::text[], %(states)s::bytea[],
+        %(takes)s::bytea[], %(ends)s::integer[], %(first_failed)s::smallint[], %(quiet)s::boolean[]
+    ) AS g (id, phase, reason, states, takes, ends, first_failed, quiet)
+), moved AS (
+    UPDATE workflow_runs r
+    SET phase = g.phase, reason = g.reason, states = g.states, takes = g.takes, ends = g.ends,
+        first_failed = g.first_failed
+    FROM given g WHERE r.id = g.id
+    RETURNING r.tenant_id, r.id, r.task_id, g.quiet
+)
+INSERT INTO events (tenant_id, name, subject_id, task_id)
+SELECT tenant_id, 'run.changed', id, task_id FROM moved WHERE quiet

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from uuid import UUID
+
 import pytest
 from django.db import connection
+from django.db.models import Q
 
+from events.models import Event
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun, WorkflowStep
 from tenants.models import Tenant
-from tests.factories import make_tenant
+from tests.factories import ACTOR, make_tenant
 from tests.support.workflow_steps import claim, end, open_keys, run_step, work_on
 from tests.support.workflows import begin_run, calls, ends_of, go_on, make_workflow
+from workflows.control import Scope, approve_step, cancel_run, pause_run, resume_run, skip_step
 
 pytestmark = pytest.mark.django_db
 
@@ -97,3 +103,42 @@ def test_long_reasons_and_messages_fit_their_columns(tenant: Tenant):
 
     [one] = ends_of(run_id)
     assert (one.error_code, len(one.error_message)) == ("y" * 30, 1000)
+
+
+def told(run_id: UUID) -> list[str]:
+    """Return the events of a run, and forget them."""
+    found = Event.objects.filter(Q(subject_id=run_id) | Q(subjects__contains=[run_id]))
+    names = list(found.order_by("id").values_list("name", flat=True))
+    Event.objects.all().delete()
+    return names
+
+
+def test_each_change_of_a_run_that_moves_no_execution_is_an_event(tenant: Tenant):
+    approvals = [{"key": "a", "kind": "approval"}, {"key": "b", "kind": "approval"}]
+    steps = [*approvals, {"key": "c", "kind": "approval", "depends_on": ["a"]}]
+    run_id = begin_run(make_workflow(tenant, steps))
+    told(run_id)
+
+    changes: list[Callable[[], None]] = [
+        lambda: pause_run(tenant.id, run_id, actor=ACTOR),
+        lambda: resume_run(tenant.id, run_id, actor=ACTOR),
+        lambda: approve_step(tenant.id, run_id, "a", approved=True, take=1, note="", actor=ACTOR),
+        lambda: skip_step(tenant.id, run_id, "b", actor=ACTOR),
+    ]
+    seen = []
+    for change in changes:
+        change()
+        seen.append(told(run_id))
+    cancel_run(tenant.id, run_id, Scope(), actor=ACTOR)
+
+    assert seen == [["run.changed"]] * 4
+    assert told(run_id) == ["execution.cancelled"]
+
+
+def test_a_step_that_begins_another_has_no_event_besides_those_of_executions(tenant: Tenant):
+    run_id = begin_run(make_workflow(tenant, [calls("a"), calls("b", "a")]))
+    told(run_id)
+
+    run_step(run_id, "a")
+
+    assert told(run_id) == []
