@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.pictures.badge import state_badge
 from dashboard.pictures.broken_axis import BrokenAxis, Piece
-from dashboard.pictures.markup import Table, figure, link, percent, plural, tag
+from dashboard.pictures.markup import Table, clipped, figure, link, percent, plural, tag
 from dashboard.pictures.time_ruler import cut_band, ruler
 from dashboard.state_vocabulary import look_of
 from shared.clock_text import clock_text
@@ -108,13 +108,12 @@ def _merged(spans: Sequence[_Span]) -> list[_Span]:
 def _name(bar: GanttBar, span: _Span, place: int) -> SafeString:
     y = _HEAD + place * _ROW
     look = look_of(bar.state)
-    clipped = bar.key if len(bar.key) <= _LETTERS else f"{bar.key[: _LETTERS - 1]}…"
     href = f"{static('icons.svg')}#{look.icon}"
     return tag(
         "g",
         {"class": f"gantt-name {look.css}"},
         tag("use", {"href": href, "x": 0, "y": y + 8, "width": _ICON, "height": _ICON}),
-        tag("text", {"class": "gantt-key", "x": 18, "y": y + 18}, clipped),
+        tag("text", {"class": "gantt-key", "x": 18, "y": y + 18}, clipped(bar.key, _LETTERS)),
         tag(
             "text",
             {"class": "tick at-end", "x": _NAMES - 8, "y": y + 18},

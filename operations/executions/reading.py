@@ -69,7 +69,9 @@ def add_list_options(parser: CommandParser) -> None:
         "--due", choices=DUE, help="open work whose time has come, or a second ago (late)"
     )
     parser.add_argument(
-        "--ended", choices=ENDED, help="executions that ended in this minute or the 59 before it, without steps"
+        "--ended",
+        choices=ENDED,
+        help="executions that ended in this minute or the 59 before it, without steps",
     )
 
 
