@@ -113,12 +113,12 @@ WORKFLOWS = (
         "count = max(0, min(most, self.total - self.begun))",
     ),
     one(
-        "cancelled-run-begins",
-        "a run that is being cancelled begins other steps",
-        (f"{_CONTROL}::test_a_step_that_succeeds_all_the_same_begins_nothing_more",),
+        "cancel-leaves-steps",
+        "a cancel of a run leaves out the steps that have not begun",
+        (f"{_FAULTS}::test_a_cancelled_run_leaks_no_step_whatever_its_steps_do",),
         _RUN,
-        "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):",
-        "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING, RunPhase.CANCELLING):",
+        "if number not in steps or StepState(self.states[number]) in ENDED:",
+        "if number not in steps or self.states[number] != StepState.OPEN:",
     ),
     one(
         "paused-run-begins",

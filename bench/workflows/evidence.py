@@ -46,7 +46,7 @@ def read_calls(
     """Return the requests of these runs in order, and those that no step of them has made."""
     with psycopg.connect(address, autocommit=True) as session:
         rows = session.execute(_STEPS.encode(), (list(run_ids),)).fetchall()
-    places = {row[0]: row[1:] for row in rows}
+    places: dict[str, tuple[str, int, int, int]] = {row[0]: row[1:] for row in rows}
     arrivals, strangers = read_arrivals(ledger)
     found = []
     for arrival in arrivals:

@@ -10,7 +10,7 @@ import gc
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.model import protocol
 from tests.model.faults import ended
@@ -18,7 +18,8 @@ from tests.model.joins import JoinSetup, first_join, join_ended, join_moves
 from tests.model.state import Setup, first
 
 #: A state and a move of either model: a state has ``broken``; a move ``state`` and ``is_fault``.
-AnyState, AnyMove = Any, Any
+AnyState: TypeAlias = Any
+AnyMove: TypeAlias = Any
 
 LOST = "an execution is lost"
 ENDLESS = "a run without faults does not end"

@@ -8,15 +8,14 @@ from tests.model import planted
 from tests.model.bounds import JOINS, JOINS_LARGE, join_of_planted
 from tests.model.explorer import LOST, explore_joins
 from tests.model.joins import (
-    FAILED,
     LEFT_OPEN,
-    SUCCEEDED,
     JoinSetup,
     JoinState,
     first_join,
     join_ended,
     join_moves,
 )
+from tests.model.state import FAILED, SUCCEEDED
 
 #: Bug -> the invariant that it breaks, and in how many moves.
 FOUND = {

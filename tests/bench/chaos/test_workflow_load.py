@@ -16,8 +16,11 @@ from bench.workflows.runs import EndedRun
 from operations.proof.campaign import Receiver
 from operations.proof.matcher import Fault
 from operations.proof.workload import Window
+from tests.factories import make_tenant
 from tests.support.experiments import inject
 from tests.support.step_calls import URL, call
+from tests.support.workflow_steps import work_on
+from tests.support.workflows import begin_run, ends_of, make_workflow, status_of
 
 SITE = Site(Installation("http://127.0.0.1:1", "secret", {"DATA_DIR": "/nowhere"}))
 WINDOW = Window(0, 1000, URL, "w")
@@ -101,6 +104,19 @@ def test_a_join_that_began_too_early_is_found_whatever_the_fault(ledger: Ledger)
     assert judged(Fault("SIGKILL", 8_000_000, 2_000_000)) == [
         "step 3 of run run began before step 2 had ended"
     ]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("number", range(4))
+def test_each_graph_of_the_load_ends_as_the_judge_expects(number: int):
+    graph = graphs("https://api.example.com")[number]
+    body = {key: part for key, part in graph.body.items() if key != "name"}
+    run_id = begin_run(make_workflow(make_tenant(), **body), graph.value)
+
+    work_on(run_id, lambda key, item: "FAILED" if key == "bad" else "SUCCEEDED")
+
+    assert status_of(run_id) == graph.status
+    assert {one.step: one.status for one in ends_of(run_id) if one.item < 0} == graph.expected()
 
 
 def test_a_load_without_runs_is_a_problem_and_no_load_is_none(ledger: Ledger):

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 
 from bench.installation import Installation, InstallationError
-from bench.workflows.retry import alive, graph, judge, kill_everything
+from bench.workflows.retry import alive, graph, judge, kill_everything, value
+from executions.triggering.triggers import Override
 from operations.proof.matcher import Fault
+from tests.factories import ACTOR, make_tenant
 from tests.support.step_calls import MS, URL, call
+from tests.support.workflow_steps import work_on
+from tests.support.workflows import EVERYWHERE, begin_run, go_on, make_workflow, status_of
+from workflows.begin import begin_due
+from workflows.retrying import Retry, retry_run
 
 BODY = graph(URL)
 #: Everything up to the step that fails, and the second take from there on.
@@ -26,6 +32,22 @@ STRUCK = Fault("SIGKILL", 1012 * MS, 2 * MS)
 
 def test_a_retry_from_the_failed_step_runs_only_what_is_left():
     assert judge([*FIRST, *SECOND], BODY, STRUCK) == []
+
+
+@pytest.mark.django_db
+def test_the_input_decides_whether_the_workflow_fails_and_a_retry_runs_what_is_left():
+    body = graph("https://api.example.com")
+    tenant = make_tenant()
+    run_id = begin_run(make_workflow(tenant, body["steps"]), value(500))
+    work_on(run_id, lambda key, item: "FAILED" if key == "mend" else "SUCCEEDED")
+    assert status_of(run_id) == "FAILED"
+
+    retry_run(tenant.id, run_id, Retry(override=Override(value(200))), actor=ACTOR)
+    begin_due(EVERYWHERE, 10)
+    go_on(run_id)
+
+    assert work_on(run_id) == ["mend", "after", "report"]
+    assert status_of(run_id) == "SUCCEEDED"
 
 
 def test_a_step_that_had_succeeded_and_ran_again_is_found():
