@@ -22,9 +22,10 @@ def is_take(execution: Execution) -> bool:
 
 def run_of_take(execution: Execution) -> UUID:
     """Return the run of a take: the first take has its id, also of a run that a step began."""
-    is_later = execution.run_id is not None and execution.step is None
-    found: UUID = execution.run_id if is_later else execution.id
-    return found
+    if execution.run_id is not None and execution.step is None:
+        return execution.run_id
+    first: UUID = execution.id
+    return first
 
 
 def refuse_step(execution: Execution) -> None:

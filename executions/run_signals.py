@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db import transaction
@@ -36,5 +36,4 @@ def retry_take(**facts: Any) -> UUID:
     The facts are those of ``take_retried``. Raise what the retry of a run raises.
     """
     [(_, execution_id)] = take_retried.send(sender=None, **facts)
-    made: UUID = execution_id
-    return made
+    return cast(UUID, execution_id)
