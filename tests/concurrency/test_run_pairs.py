@@ -19,6 +19,7 @@ from tests.concurrency.pair_barrier import run_both
 from tests.concurrency.run_pair_world import OPERATIONS, World, build, check
 from tests.factories import make_tenant
 from workflows import stages
+from workflows.advance.stage import advance
 
 NAMES = list(OPERATIONS)
 
@@ -27,7 +28,6 @@ NAMES = list(OPERATIONS)
 def failures(monkeypatch: pytest.MonkeyPatch) -> list[Error]:
     """Return the errors of advances, which are logged and tried again by another pass."""
     found: list[Error] = []
-    advance = stages.advance
 
     def noting(runs: Any) -> Mapping[UUID, set[int]]:
         try:

@@ -94,7 +94,7 @@ def check_told(tenant: Tenant, succeeded: int, failed: int) -> None:
     assert recounts.ended(world, "FAILED") == failed
     for state, count in (("SUCCEEDED", succeeded), ("FAILED", failed)):
         filters = with_bounds({"ended": "last_hour", "status": [state]}, told.at)
-        assert Execution.objects.for_tenant(tenant).filtered(filters).count() == count
+        assert Execution.objects.for_tenant(tenant.id).filtered(filters).count() == count
 
 
 def test_a_thousand_items_of_which_300_fail_and_are_tolerated_are_one_success(tenant: Tenant):
