@@ -28,6 +28,7 @@ NAMES = list(OPERATIONS)
 def failures(monkeypatch: pytest.MonkeyPatch) -> list[Error]:
     """Return the errors of advances, which are logged and tried again by another pass."""
     found: list[Error] = []
+
     def noting(runs: Any) -> Mapping[UUID, set[int]]:
         try:
             return advance(runs)

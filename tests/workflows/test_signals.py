@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from shared.exceptions import InvalidInput
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.support.workflows import (
+    EVERYWHERE,
     begin_run,
     calls,
+    ends_of,
     go_on,
     make_workflow,
     payloads_of,
@@ -21,6 +24,7 @@ from tests.support.workflows import (
     work,
 )
 from workflows.signals import forget_old, send_signal
+from workflows.stages import fire
 
 pytestmark = pytest.mark.django_db
 
@@ -118,3 +122,21 @@ def set_back_signals(seconds: int) -> None:
     """Let all signals have come so much earlier."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE workflow_signals SET at = at - %s * interval '1 second'", [seconds])
+
+
+@pytest.mark.parametrize("first", ["signal", "timeout"])
+def test_of_a_signal_and_a_timeout_at_one_instant_the_first_counts(tenant: Tenant, first: str):
+    # Fault 26 of the design.
+    run = begin_run(make_workflow(tenant, [waits("wait", timeout_seconds=60)]))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workflow_waits SET due_at = now() WHERE step > 0")
+
+    # Both are told before the run is advanced.
+    tellers: list[Callable[[], object]] = [lambda: send(tenant), lambda: fire(EVERYWHERE)]
+    for tell in tellers if first == "signal" else reversed(tellers):
+        tell()
+    go_on(run)
+
+    [end] = [one for one in ends_of(run) if one.step == 1]
+    assert end.status == ("SUCCEEDED" if first == "signal" else "FAILED")
+    assert status_of(run) == end.status

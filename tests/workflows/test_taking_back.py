@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import pytest
 
+from executions import transitions
 from executions.models import Execution
+from executions.ownership.partitions import Partitions
+from executions.transitions import Finish
 from shared.ids import new_id
 from tenants.models import Tenant
-from tests.factories import make_tenant
+from tests.factories import make_execution, make_tenant
 from tests.support.closed_redis import closed_redis
-from tests.support.workflow_steps import claim, open_keys, start_step
-from tests.support.workflows import begin_run, calls, make_workflow
+from tests.support.workflow_steps import claim, end, open_keys, start_step
+from tests.support.workflows import (
+    begin_run,
+    calls,
+    go_on,
+    make_workflow,
+    states,
+    status_of,
+)
 from workflows import taking_back
+from workflows.stages import repair
 from workflows.taking_back import take_back
 
 pytestmark = pytest.mark.django_db
@@ -86,3 +97,31 @@ def test_without_redis_released_steps_stay_until_it_is_back(
     take_back({run_id: {1}})
 
     assert open_keys(run_id) == []
+
+
+def test_a_fail_fast_while_redis_is_away_is_finished_when_it_is_back(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    # Fault 24 of the design.
+    step = calls("load", for_each="{{ input }}", max_parallel=4, retry_policy={"max_attempts": 1})
+    run_id = begin_run(make_workflow(tenant, [step]), list(range(9)))
+    other = make_execution(make_tenant("Beta"), "QUEUED")
+    rows = claim(run_id)
+    with monkeypatch.context() as patch:
+        closed = closed_redis()
+        patch.setattr("wire.start_guard.client", lambda: closed)
+        end(rows["load[1]"], "FAILED")
+        go_on(run_id)
+        # What workers have stays; nothing of others waits for it.
+        assert open_keys(run_id) == ["load[0]", "load[2]", "load[3]"]
+        assert states(run_id) == {"load": "FAILED"}
+        done = Finish(other.id, other.fencing_token or 0, 1, "SUCCEEDED", "SUCCEEDED")
+        assert transitions.finish([done]) == [other.id]
+    partitions = Partitions()
+    partitions.run_once()
+
+    repair(partitions)
+    repair(partitions)
+
+    assert open_keys(run_id) == []
+    assert status_of(run_id) == "FAILED"

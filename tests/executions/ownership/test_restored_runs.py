@@ -1,4 +1,7 @@
-"""What becomes of open runs of workflows when a restore is confirmed."""
+"""What becomes of open runs of workflows when a restore is confirmed.
+
+Fault 28 of the design; operations/backup/test_restore.py restores a dump with open runs.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,25 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from executions.models import Execution, WorkflowRun
+from executions.choices import COMPENSATION
+from executions.models import DeadLetter, Execution, WorkflowRun
 from executions.ownership import fence, restored
 from executions.ownership.restored import CANCEL, CONTINUE, PAUSE
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
-from tests.support.workflow_steps import claim
+from tests.support.workflow_steps import Held, claim, run_step, work_on
 from tests.support.workflows import (
     EVERYWHERE,
     begin_run,
     calls,
     go_on,
     make_workflow,
+    pass_time,
     states,
     status_of,
     work,
 )
-from workflows.control import resume_run
+from workflows.control import approve_step, resume_run
 from workflows.pausing import settle_pause, settle_pauses_in
 
 pytestmark = pytest.mark.django_db
@@ -40,9 +45,7 @@ def fenced(tenant: Tenant) -> UUID:
     """Return a run that was open when an installation was restored from an hour ago."""
     step: dict[str, Any] = {"key": "wait", "kind": "delay", "delay_seconds": 60}
     run = begin_run(make_workflow(tenant, [calls("a"), step, calls("b", "a")]))
-    with connection.cursor() as cursor:
-        fence.hold(cursor)
-        cursor.execute("UPDATE partition_leases SET expires_at = expires_at - interval '1 hour'")
+    hold_since_an_hour()
     return run
 
 
@@ -109,3 +112,92 @@ def test_deadlines_and_delays_move_by_the_time_that_was_lost(tenant: Tenant, run
     with connection.cursor() as cursor:
         cursor.execute("SELECT min(due_at - began_at) FROM workflow_waits WHERE kind = 'delay'")
         assert cursor.fetchone()[0] >= timedelta(hours=1)
+
+
+@pytest.mark.parametrize("runs", [PAUSE, CONTINUE, CANCEL])
+def test_the_restore_itself_compensates_and_fails_nothing(tenant: Tenant, runs: str):
+    undo = {"compensate": {"target": {"url": "https://api.example.com/undo"}}}
+    steps: list[dict[str, Any]] = [
+        calls("made", **undo),
+        calls("flies", "made"),
+        {"key": "ask", "kind": "approval", "timeout_seconds": 60, "depends_on": ["made"]},
+        {"key": "wait", "kind": "delay", "delay_seconds": 60, "depends_on": ["made"]},
+        calls("last", "ask", "wait"),
+    ]
+    task = make_workflow(tenant, steps, on_failure="compensate", deadline_seconds=120)
+    run = begin_run(task)
+    run_step(run, "made")
+    flying = claim(run)["flies"]
+    # An hour ago: all its times have passed since.
+    hold_since_an_hour()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workflow_waits SET due_at = due_at - interval '1 hour'")
+        cursor.execute("UPDATE workflow_runs SET deadline_at = deadline_at - interval '1 hour'")
+
+    restored.confirm(restored.preview(), actor=ACTOR, runs=runs)
+    pass_time()
+    go_on(run)
+
+    if runs == CANCEL:
+        assert states(run)["last"] == "CANCELLED"
+        assert status_of(run) == "CANCELLED"
+        return
+    assert status_of(run) == "RUNNING"
+    # The step in flight may end; what was approved after the dump is approved again.
+    assert states(run) == {
+        "made": "SUCCEEDED",
+        "flies": "OPEN",
+        "ask": "OPEN",
+        "wait": "OPEN",
+        "last": "PENDING",
+    }
+    take_anew(flying)
+    approve_step(tenant.id, run, "ask", approved=True, take=1, note="", actor=ACTOR)
+    if runs == PAUSE:
+        resume_run(tenant.id, run, actor=ACTOR)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workflow_waits SET due_at = now() WHERE kind = 'delay'")
+    pass_time()
+    assert work_on(run) == ["flies", "last"]
+    assert status_of(run) == "SUCCEEDED"
+    assert not DeadLetter.objects.exists()
+
+
+def take_anew(flying: Held) -> None:
+    """Take back what a worker of before the restore had, as rescue does."""
+    open_ = Execution.objects.filter(pk=flying.id, status="QUEUED")
+    open_.update(status="PENDING", lease_expires_at=None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "state"),
+    [(PAUSE, "COMPENSATED"), (CONTINUE, "COMPENSATED"), (CANCEL, "NOT_COMPENSATED")],
+)
+def test_a_compensation_half_done_goes_on_from_where_it_was_or_is_cancelled(
+    tenant: Tenant, runs: str, state: str
+):
+    undo = {"compensate": {"target": {"url": "https://api.example.com/undo"}}}
+    steps = [calls("a", **undo), calls("b", "a", **undo), calls("c", "b")]
+    run = begin_run(make_workflow(tenant, steps, on_failure="compensate"))
+    for key in ("a", "b"):
+        run_step(run, key)
+    run_step(run, "c", "FAILED")
+    assert WorkflowRun.objects.get(pk=run).phase == "compensating"
+    run_step(run, "b")
+    assert states(run) == {"a": "COMPENSATING", "b": "COMPENSATED", "c": "FAILED"}
+    hold_since_an_hour()
+
+    restored.confirm(restored.preview(), actor=ACTOR, runs=runs)
+    go_on(run)
+    work(run)
+
+    assert states(run) == {"a": state, "b": "COMPENSATED", "c": "FAILED"}
+    assert status_of(run) == "FAILED"
+    undone = Execution.objects.filter(run_id=run, item=COMPENSATION, status="SUCCEEDED")
+    assert undone.count() == (1 if runs == CANCEL else 2)
+
+
+def hold_since_an_hour() -> None:
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+        cursor.execute("UPDATE partition_leases SET expires_at = expires_at - interval '1 hour'")

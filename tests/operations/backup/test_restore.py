@@ -23,9 +23,13 @@ from operations.backup.place import Place
 from operations.backup.restore import Checked, Incomplete, check, restore
 from shared.exceptions import Conflict
 from tests.executions.old_days import forget, half_detach, put
-from tests.factories import make_task, make_tenant, once
+from tests.factories import ACTOR, make_task, make_tenant, once
 from tests.operations.backup.files import PASSPHRASE, cheap, write, write_first_format
+from tests.support.tables_of_runs import tables_with_rows
+from tests.support.workflow_steps import claim, end, run_step
+from tests.support.workflows import begin_run, calls, make_workflow
 from wire import start_guard
+from workflows.signals import send_signal
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,6 +85,31 @@ def test_the_restored_database_has_every_row_and_is_fenced(
     assert token > checked.manifest.last_token + 2**39
     assert local_state.load_secrets(tmp_path / "b")["encryption_keys"]
     assert start_guard.current_incarnation() != before
+
+
+def test_open_runs_of_workflows_come_back_with_all_that_they_have(target: str, tmp_path: Path):
+    # Fault 28 of the design.
+    flow = [
+        calls("a"),
+        calls("load", for_each=[1, 2, 3], max_parallel=2),
+        {"key": "ask", "kind": "approval", "timeout_seconds": 600},
+        calls("b", "a"),
+    ]
+    alpha = make_tenant("Alpha")
+    run_id = begin_run(make_workflow(alpha, flow))
+    run_step(run_id, "a")
+    send_signal(alpha.id, "paid", "", None, actor=ACTOR)
+    end(claim(run_id)["b"])
+    tables = set(tables_with_rows())
+    assert {"workflow_runs", "workflow_steps", "workflow_fans", "workflow_waits"} <= tables
+    asked = [f"SELECT json_agg(t ORDER BY t::text) FROM {table} t" for table in sorted(tables)]
+    make_backup(tmp_path / "a", PASSPHRASE)
+
+    restore(check(tmp_path / "a", PASSPHRASE), Place(tmp_path / "b", target), overwrite=False)
+
+    assert [value(target, one) for one in asked] == [
+        value(database_address(), one) for one in asked
+    ]
 
 
 @pytest.mark.usefixtures("_no_old_days")
