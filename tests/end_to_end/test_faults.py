@@ -46,3 +46,4 @@ def test_a_fault_loses_nothing_and_doubles_only_what_was_in_flight(
     assert verdict.expected > _RATE * experiment.seconds / 2
     assert verdict.duplicates <= verdict.in_flight_at_faults
     assert invariants.broken(site) == []
+    assert [line for line in result.problems if "workflow" in line] == []
