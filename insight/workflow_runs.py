@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import F, Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
-from executions.choices import FINAL, Status
+from executions.choices import COMPENSATION, FINAL, Status
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun, WorkflowStep
 from executions.querysets import ExecutionQuerySet
 from shared.encryption import DecryptionFailed
@@ -32,6 +32,13 @@ from workflows.plan import Plan, plan_of
 _MILLISECOND = timedelta(milliseconds=1)
 #: What has not begun is at its first state; the run's row comes with its begin.
 _UNBEGUN = b""
+#: A step that has ended, and is or was to be undone.
+_UNDO_STATUS: Mapping[StepState, str] = {
+    StepState.COMPENSATING: "RUNNING",
+    StepState.COMPENSATED: "SUCCEEDED",
+    StepState.NOT_COMPENSATED: "FAILED",
+}
+_TO_UNDO = frozenset(_UNDO_STATUS)
 
 
 class OpenStep(NamedTuple):
@@ -55,6 +62,7 @@ class Wait(NamedTuple):
     run_id: UUID
     step: int
     kind: str
+    began_at: datetime
     due_at: datetime | None
     name: str
     correlation: str
@@ -67,6 +75,7 @@ class FanOut(NamedTuple):
     step: int
     total: int
     begun: int
+    done: int
     began_at: datetime
 
 
@@ -107,6 +116,8 @@ class SeenRun:
     open: Mapping[int, OpenStep] = field(default_factory=dict)
     waits: Mapping[int, Wait] = field(default_factory=dict)
     fans: Mapping[int, FanOut] = field(default_factory=dict)
+    #: Steps that are or were undone although they had not succeeded.
+    failed: frozenset[int] = frozenset()
 
     @property
     def steps(self) -> Mapping[int, Mapping[str, Any]]:
@@ -130,6 +141,8 @@ class SeenRun:
     def status(self, number: int) -> str:
         """Return the status of a step as answers show it."""
         state = self.state(number)
+        if state in _TO_UNDO:
+            return "FAILED" if number in self.failed else "SUCCEEDED"
         if state in ENDED:
             return STATUS_OF[state]
         if state is StepState.PENDING:
@@ -139,6 +152,14 @@ class SeenRun:
         if number in self.waits:
             return "WAITING"
         return open_status(self.open[number].status) if number in self.open else "RUNNING"
+
+    def is_to_undo(self, number: int) -> bool:
+        """Return whether the step is being undone, was undone, or could not be."""
+        return self.state(number) in _TO_UNDO
+
+    def undo_status(self, number: int) -> str | None:
+        """Return the status of what undoes a step, as far as the run's row tells; None without."""
+        return _UNDO_STATUS.get(self.state(number))
 
     @property
     def _unbegun(self) -> str:
@@ -221,11 +242,12 @@ def find_take(tenant_id: UUID, run_id: UUID) -> Take:
 
 
 def see(takes: Sequence[Take]) -> list[SeenRun]:
-    """Return the runs of these takes with what their open steps do, in three queries at most."""
+    """Return the runs of these takes with what their open steps do, in four queries at most."""
     under_way = [take.run_id for take in takes if take.execution.status == Status.RUNNING]
     open_ = _by_step(OpenStep, "run_reads/open_steps", under_way)
     waits = _by_step(Wait, "run_reads/waits", under_way)
     fans = _by_step(FanOut, "run_reads/fans", under_way)
+    failed = _failed_before_undone(takes)
     return [
         SeenRun(
             take,
@@ -233,6 +255,7 @@ def see(takes: Sequence[Take]) -> list[SeenRun]:
             open_.get(take.run_id, {}),
             waits.get(take.run_id, {}),
             fans.get(take.run_id, {}),
+            failed.get(take.run_id, frozenset()),
         )
         for take in takes
     ]
@@ -252,6 +275,14 @@ def ends_of(seen: SeenRun, number: int | None = None) -> dict[int, WorkflowStep]
     if number is not None:
         found = found.filter(step=number)
     return {end.step: end for end in found if end.take == seen.take_of(end.step)}
+
+
+def compensations_of(seen: SeenRun) -> dict[int, WorkflowStep]:
+    """Return the end of what undid each step of a run, of the latest take that did so."""
+    if not any(seen.is_to_undo(number) for number in seen.steps):
+        return {}
+    found = _ends(seen.take.run_id).filter(item=COMPENSATION).order_by("take")
+    return {end.step: end for end in found}
 
 
 def item_counts_of(seen: SeenRun) -> dict[int, dict[str, int]]:
@@ -308,6 +339,21 @@ def _plan(take: Take) -> Plan | None:
         return plan_of(take.execution.task_id, version)
     except DecryptionFailed:
         return None
+
+
+def _failed_before_undone(takes: Sequence[Take]) -> dict[UUID, frozenset[int]]:
+    """Return the undone steps of each run that had failed: what they did was not known."""
+    undone = {take.run_id: take.takes for take in takes if not _TO_UNDO.isdisjoint(take.states)}
+    if not undone:
+        return {}
+    bounds = [_bounds(run_id) for run_id in undone]
+    low, high = min(one["low"] for one in bounds), max(one["high"] for one in bounds)
+    ends = WorkflowStep.objects.filter(run_id__in=undone, id__gte=low, id__lt=high, item=-1)
+    found: dict[UUID, set[int]] = defaultdict(set)
+    for run_id, step, take in ends.filter(status="FAILED").values_list("run_id", "step", "take"):
+        if undone[run_id][step] == take:
+            found[run_id].add(step)
+    return {run_id: frozenset(steps) for run_id, steps in found.items()}
 
 
 def _ends(run_id: UUID) -> Any:

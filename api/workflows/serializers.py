@@ -23,6 +23,7 @@ from api.protocol.serializers import (
 from api.tasks.definition_serializers import DocumentedSerializer
 from api.workflows import schemas
 from executions.choices import Status
+from insight.run_waits import KINDS, MOST_WAITS
 from tasks.limits import NAME_LENGTH, STEP_KEY_LENGTH
 from workflows.retrying import MOST_TAKES
 
@@ -33,6 +34,7 @@ RUN_STATUSES = tuple(
     status.value for status in Status if status not in (Status.QUEUED, Status.RETRYING)
 )
 STEP_STATUSES = ("PENDING", "WAITING", *(one for one in Status.values if one != "PENDING"))
+COMPENSATION_STATUSES = ("QUEUED", "RUNNING", "RETRYING", "SUCCEEDED", "FAILED", "CANCELLED")
 WAITS_FOR = ("delay", "event", "approval", "retry", "destination", "pause")
 SCOPES = ("all", "not_started", "downstream")
 
@@ -149,6 +151,19 @@ class StepWaitsFor(Answer):
     )
 
 
+class CompensationSerializer(Answer):
+    """What undoes a step of a run that has failed."""
+
+    status = serializers.ChoiceField(
+        choices=COMPENSATION_STATUSES,
+        help_text="`SUCCEEDED`: the step was undone; `FAILED`, `CANCELLED`: it was not.",
+    )
+    execution_id = serializers.UUIDField(allow_null=True)
+    started_at = StrictDateTimeField(allow_null=True)
+    finished_at = StrictDateTimeField(allow_null=True)
+    error = ExecutionError(allow_null=True)
+
+
 class RunStepSerializer(Answer):
     """A step of a run, or an item of a fan-out."""
 
@@ -172,6 +187,23 @@ class RunStepSerializer(Answer):
         allow_null=True,
         help_text="Of a fan-out: how many items have which status; else null.",
     )
+    compensation = CompensationSerializer(
+        allow_null=True, help_text="Of a step that is or was to be undone; else null."
+    )
+
+
+class RunWaitsFor(Answer):
+    """One thing that a run waits for."""
+
+    kind = serializers.ChoiceField(choices=KINDS)
+    step = serializers.CharField(
+        allow_null=True, help_text="The key of the step; null where the whole run waits."
+    )
+    until = StrictDateTimeField(allow_null=True)
+    done = serializers.IntegerField(
+        allow_null=True, help_text="Of kind `items`: how many items have ended."
+    )
+    total = serializers.IntegerField(allow_null=True, help_text="Of kind `items`: of how many.")
 
 
 class RunSummarySerializer(Answer):
@@ -190,6 +222,11 @@ class RunSummarySerializer(Answer):
     finished_at = StrictDateTimeField(allow_null=True)
     counts = serializers.DictField(
         child=serializers.IntegerField(), help_text="How many steps have which status."
+    )
+    waiting_for = RunWaitsFor(
+        many=True,
+        help_text=f"Its pause, its place, its open steps, its deadline, {MOST_WAITS} at most;"
+        " empty where the run has ended.",
     )
     missing = serializers.CharField(
         required=False, help_text="Only where something sealed cannot be opened: why."

@@ -12,12 +12,14 @@ from executions.choices import RunPhase, Status
 from executions.models import EndedWorkflowRun, WorkflowStep
 from executions.payloads import open_sealed_payload
 from insight.presentation.execution import error_or_none, instant_or_none
+from insight.run_waits import RunWait, waits_of
 from insight.workflow_runs import (
     OpenStep,
     SeenRun,
     Take,
     Wait,
     attempts_of_steps,
+    compensations_of,
     ends_of,
     find_take,
     item_counts_of,
@@ -30,7 +32,11 @@ from tasks.workflow.step_states import ENDED, StepState
 from workflows.sealed import open_input, open_output
 
 #: Why a run that is under way begins no step, or only some.
-_OF_PHASE = {RunPhase.PAUSED: "paused", RunPhase.FAILING: "step_failed"}
+_OF_PHASE = {
+    RunPhase.PAUSED: "paused",
+    RunPhase.FAILING: "step_failed",
+    RunPhase.COMPENSATING: "compensating",
+}
 
 
 class _Opening:
@@ -68,10 +74,11 @@ def present_seen(seen: SeenRun) -> dict[str, Any]:
     """Return a run that was read already, with every step."""
     opening = _Opening()
     ends, counts = ends_of(seen), item_counts_of(seen)
-    attempts = attempts_of_steps(ends.values())
+    attempts, undone = attempts_of_steps(ends.values()), compensations_of(seen)
     shown = _run(seen, opening)
     shown["steps"] = [
         _step(seen, number, ends.get(number), attempts, counts.get(number), opening)
+        | {"compensation": _compensation(seen, number, undone.get(number))}
         for number in seen.steps
     ]
     return {**shown, **opening.missing}
@@ -91,7 +98,9 @@ def present_step(seen: SeenRun, number: int) -> dict[str, Any]:
     opening = _Opening()
     end, counts = ends_of(seen, number).get(number), item_counts_of(seen).get(number)
     attempts = attempts_of_steps([end] if end else [])
-    return {**_step(seen, number, end, attempts, counts, opening), **opening.missing}
+    shown = _step(seen, number, end, attempts, counts, opening)
+    shown["compensation"] = _compensation(seen, number, compensations_of(seen).get(number))
+    return {**shown, **opening.missing}
 
 
 def present_items(seen: SeenRun, number: int, first: int, end: int) -> list[dict[str, Any]]:
@@ -124,7 +133,12 @@ def _run(seen: SeenRun, opening: _Opening) -> dict[str, Any]:
         "started_at": instant_or_none(execution.started_at),
         "finished_at": instant_or_none(execution.finished_at),
         "counts": dict(counts),
+        "waiting_for": [_run_wait(wait) for wait in waits_of(seen)],
     }
+
+
+def _run_wait(wait: RunWait) -> dict[str, Any]:
+    return {**wait._asdict(), "until": instant_or_none(wait.until)}
 
 
 def _reason(take: Take) -> str | None:
@@ -154,7 +168,7 @@ def _step(
     shown = _blank(seen.steps[number]["key"], None, seen.status(number))
     if seen.fans_out(number):
         shown["counts"] = dict(counts or {})
-    if seen.state(number) in ENDED:
+    if seen.state(number) in ENDED or seen.is_to_undo(number):
         return shown | (_end(seen, number, end, attempts, opening) if end else {})
     if seen.state(number) is StepState.PENDING:
         is_over = shown["status"] != "PENDING"
@@ -162,7 +176,9 @@ def _step(
     if number in seen.fans:
         return shown | {"started_at": instant_or_none(seen.fans[number].began_at)}
     if number in seen.waits:
-        return shown | {"waiting_for": _wait(seen, seen.waits[number])}
+        wait = seen.waits[number]
+        began = instant_or_none(wait.began_at)
+        return shown | {"started_at": began, "waiting_for": _wait(seen, wait)}
     return shown | (_under_way(seen.open[number]) if number in seen.open else {})
 
 
@@ -201,6 +217,29 @@ def _blank(key: str, item: int | None, status: str) -> dict[str, Any]:
         "error": None,
         "waiting_for": None,
         "counts": None,
+        "compensation": None,
+    }
+
+
+def _compensation(seen: SeenRun, number: int, end: WorkflowStep | None) -> dict[str, Any] | None:
+    """Return what undoes a step, or has; None of a step that is not to be undone."""
+    if not seen.is_to_undo(number):
+        return None
+    if seen.state(number) is StepState.COMPENSATING or end is None:
+        open_ = seen.open.get(number)
+        return {
+            "status": open_status(open_.status) if open_ else "RUNNING",
+            "execution_id": str(open_.id) if open_ else None,
+            "started_at": instant_or_none(open_.started_at) if open_ else None,
+            "finished_at": None,
+            "error": None,
+        }
+    return {
+        "status": end.status,
+        "execution_id": str(end.execution_id) if end.execution_id else None,
+        "started_at": instant_or_none(end.started_at),
+        "finished_at": instant_or_none(end.finished_at),
+        "error": error_or_none(end.error_code, end.error_message),
     }
 
 
@@ -215,9 +254,11 @@ def _end(
     if end.sealed_output is not None and not seen.steps[number].get("sensitive"):
         place = (end.run_id, number, end.item, end.take)
         output = opening.value(partial(open_output, end.sealed_output, *place))
+    # Of a wait for an event it is the signal.
+    calls = seen.steps[number]["kind"] != "wait_for_event"
     return {
         "reason": end.reason or None,
-        "execution_id": str(end.execution_id) if end.execution_id else None,
+        "execution_id": str(end.execution_id) if end.execution_id and calls else None,
         "attempt": attempts.get(end.execution_id) if end.execution_id else None,
         "started_at": instant_or_none(end.started_at),
         "finished_at": instant_or_none(end.finished_at),

@@ -1,6 +1,6 @@
 -- name: open_steps
--- Returns the executions of steps of some runs that have not ended, without those of items. Index
--- open_executions_of_run_idx.
+-- Returns the executions of steps of some runs that have not ended, and of what undoes steps,
+-- without those of items. Index open_executions_of_run_idx.
 SELECT e.run_id, e.step, e.item, e.id, e.status, e.attempt, e.started_at, e.due_at, e.held, e.parked
 FROM open_executions e
 WHERE e.run_id = ANY(%(runs)s) AND e.step IS NOT NULL AND e.item < 0
@@ -15,13 +15,13 @@ WHERE e.run_id = %(run)s AND e.step = %(step)s AND e.item >= %(first)s AND e.ite
 -- name: waits
 -- Returns what steps of some runs wait for besides executions, without the ends of their time.
 -- Primary key.
-SELECT w.run_id, w.step, w.kind, w.due_at, w.name, w.correlation
+SELECT w.run_id, w.step, w.kind, w.began_at, w.due_at, w.name, w.correlation
 FROM workflow_waits w
 WHERE w.run_id = ANY(%(runs)s) AND w.kind IN ('delay', 'event', 'approval')
 
 -- name: fans
 -- Returns the fan-outs under way of some runs, without their items. Primary key.
-SELECT f.run_id, f.step, f.total, f.begun, f.began_at
+SELECT f.run_id, f.step, f.total, f.begun, f.succeeded + f.failed + f.skipped, f.began_at
 FROM workflow_fans f WHERE f.run_id = ANY(%(runs)s)
 
 -- name: item_counts

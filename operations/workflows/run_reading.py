@@ -12,6 +12,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight import workflow_runs
 from insight.presentation.workflow_runs import present_items, present_runs, present_take
+from insight.run_waits import RunWait, waits_text
 from insight.workflow_runs import Take
 from operations.finding import ID_TAIL, moment_option
 from operations.workflows.finding import add_tenant, add_workflow, find_run, find_workflow
@@ -104,9 +105,11 @@ def status_lines(
         ("workflow", f"{workflow}, version {found['workflow_version']}"),
         ("take", str(found["take"])),
         ("reason", found["reason"]),
+        ("waiting", _waits_of_run(found["waiting_for"])),
         ("for", found["scheduled_for"]),
         ("started", found["started_at"]),
         ("finished", found["finished_at"]),
+        ("deadline", _deadline(found["waiting_for"])),
         ("missing", found.get("missing")),
     )
     yield f"{'status':<9} {command.paint(found['status'])}"
@@ -183,7 +186,28 @@ def _step_lines(command: PunctualCommand, steps: Sequence[Mapping[str, Any]]) ->
     return table(("step", "status", "tries", "execution", "why"), rows, command.paint)
 
 
+def _waits_of_run(waits: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return what a run waits for, such as ``approve, load 7/20``; None for nothing."""
+    return waits_text([RunWait(**wait) for wait in waits]) or None
+
+
+def _deadline(waits: Sequence[Mapping[str, Any]]) -> str | None:
+    return next((wait["until"] for wait in waits if wait["kind"] == "deadline"), None)
+
+
+def _undone(undo: Mapping[str, Any]) -> str:
+    """Return how far the undoing of a step is."""
+    if undo["status"] == "SUCCEEDED":
+        return "undone"
+    if undo["finished_at"] is None:
+        return "is being undone"
+    error = undo["error"]
+    return f"not undone: {error['code']}: {error['message']}" if error else "not undone"
+
+
 def _why(step: Mapping[str, Any]) -> str:
+    if step["compensation"] is not None:
+        return _undone(step["compensation"])
     if step["waiting_for"] is not None:
         return _waits(step["waiting_for"])
     if step["error"] is not None:

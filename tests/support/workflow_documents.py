@@ -24,10 +24,17 @@ _COUNTS: Schema = {"type": "object", "additionalProperties": _COUNT}
 
 def documents() -> dict[str, Schema]:
     """Return each schema by the name of its verb."""
-    from api.workflows.serializers import RUN_STATUSES, STEP_STATUSES, WAITS_FOR
+    from api.workflows.serializers import (
+        COMPENSATION_STATUSES,
+        RUN_STATUSES,
+        STEP_STATUSES,
+        WAITS_FOR,
+    )
+    from insight.run_waits import KINDS
 
-    summary = _run(RUN_STATUSES)
-    steps: Schema = {"type": "array", "items": _step(STEP_STATUSES, WAITS_FOR)}
+    summary = _run(RUN_STATUSES, KINDS)
+    step = _step(STEP_STATUSES, WAITS_FOR, COMPENSATION_STATUSES)
+    steps: Schema = {"type": "array", "items": step}
     return {
         **_of_workflows(),
         **_of_runs(summary, steps),
@@ -122,7 +129,15 @@ def files() -> dict[str, Schema]:
     }
 
 
-def _run(statuses: Any) -> Schema:
+def _run(statuses: Any, kinds: Any) -> Schema:
+    count = {"type": ["integer", "null"], "minimum": 0}
+    wait = {
+        "kind": {"enum": list(kinds)},
+        "step": _nullable(_TEXT),
+        "until": _MOMENT,
+        "done": count,
+        "total": count,
+    }
     return {
         "id": _ID,
         "take": {"type": "integer", "minimum": 1},
@@ -136,12 +151,13 @@ def _run(statuses: Any) -> Schema:
         "started_at": _MOMENT,
         "finished_at": _MOMENT,
         "counts": _COUNTS,
+        "waiting_for": {"type": "array", "items": _closed(wait, *wait)},
         "missing": _TEXT,
         "tenant_id": _ID,
     }
 
 
-def _step(statuses: Any, kinds: Any) -> Schema:
+def _step(statuses: Any, kinds: Any, undone: Any) -> Schema:
     error = _closed({"code": _TEXT, "message": _TEXT}, "code", "message")
     wait = _closed(
         {
@@ -153,6 +169,13 @@ def _step(statuses: Any, kinds: Any) -> Schema:
         },
         *("kind", "until"),
     )
+    undo = {
+        "status": {"enum": list(undone)},
+        "execution_id": _nullable(_ID),
+        "started_at": _MOMENT,
+        "finished_at": _MOMENT,
+        "error": {"anyOf": [error, {"type": "null"}]},
+    }
     step = {
         "key": _TEXT,
         "item": {"type": ["integer", "null"], "minimum": 0},
@@ -166,6 +189,7 @@ def _step(statuses: Any, kinds: Any) -> Schema:
         "error": {"anyOf": [error, {"type": "null"}]},
         "waiting_for": {"anyOf": [wait, {"type": "null"}]},
         "counts": {"anyOf": [_COUNTS, {"type": "null"}]},
+        "compensation": {"anyOf": [_closed(undo, *undo), {"type": "null"}]},
     }
     return _closed(step, *step)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from api.workflows.serializers import COMPENSATION_STATUSES
 from executions.choices import Status
+from insight.run_waits import KINDS
 from tasks.choices import ON_FAILURE, STEP_CONDITIONS, STEP_KINDS
 from tasks.validation import steps as validation
 from tasks.validation.input_schema import _REFUSED
@@ -116,10 +118,15 @@ def test_a_refused_definition_has_one_of_the_codes_of_the_page():
     assert codes("Code of a refused definition") == wanted - fields
 
 
+def test_the_kinds_of_waits_are_those_of_the_code():
+    assert codes("Kind of a wait") == set(KINDS)
+    assert codes("`compensation.status`") == set(COMPENSATION_STATUSES)
+
+
 def test_the_reasons_are_those_of_the_code():
     wanted = found_in(
         r"\"(step_failed|deadline_exceeded|cancelled|paused|[a-z]+_not_met|dependency_failed"
-        r"|skipped|marked_succeeded|approved|run_cancelled|not_begun)\"",
+        r"|skipped|marked_succeeded|approved|run_cancelled|not_begun|compensating)\"",
         *("workflows/", "insight/presentation/workflow_runs.py"),
     )
 

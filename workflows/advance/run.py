@@ -203,6 +203,8 @@ class Run:
         if number in self.named and state is StepState.SUCCEEDED:
             end.output = seal_output(output, self.row.id, number, -1, self.row.take)
             self.known.learn(number, output)
+        if end.started_at is None:
+            end.started_at = waiting.begin_of(self, number)
         self.states[number], self.takes[number] = state, self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tasks.workflow.step_states import StepState
@@ -15,6 +16,8 @@ DEADLINE_EXCEEDED = "deadline_exceeded"
 #: cancels them. They stand where others wait.
 LATE, UNWANTED = "late", "unwanted"
 MARKS = (LATE, UNWANTED)
+#: Waits that are the step itself.
+_KINDS = ("delay", "event", "approval")
 #: What waits for the end of its time -> the reason and error code with which it fails.
 FAILURES = {
     "event": Failure("event_timeout", "The event did not come in time."),
@@ -55,6 +58,12 @@ def release(run: Run, told: Told) -> None:
         return
     end = StepEnd(step, -1, "SUCCEEDED", execution_id=signal_id)
     run.end_step(end, StepState.SUCCEEDED, run.signals.get(signal_id))
+
+
+def begin_of(run: Run, step: int) -> datetime | None:
+    """Return when a delay, an approval or a wait for an event began; None of any other step."""
+    begins = [wait.began_at for wait in run.waits.get(step, ()) if wait.kind in _KINDS]
+    return min(begins, default=None)
 
 
 def is_late(run: Run, step: int) -> bool:

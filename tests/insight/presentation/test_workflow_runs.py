@@ -9,11 +9,13 @@ from executions.models import Execution, WorkflowRun
 from insight.presentation.workflow_runs import present_items, present_run, present_runs
 from insight.workflow_runs import find_take, latest_takes, runs_of, see
 from shared.exceptions import NotFound
-from tasks.models import TaskRevision
+from tasks.models import Task, TaskRevision
 from tests.factories import ACTOR, make_tenant, release
-from tests.support.workflows import begin_run, calls, make_workflow, step_of, work
+from tests.support.workflow_steps import claim, end, run_step
+from tests.support.workflows import begin_run, calls, go_on, make_workflow, step_of, work
 from workflows import control
 from workflows.plan import plan_of
+from workflows.signals import send_signal
 
 pytestmark = pytest.mark.django_db
 
@@ -161,3 +163,89 @@ def test_a_sensitive_output_is_in_no_item(tenant):
 def test_a_run_that_is_not_there_is_not_found(tenant):
     with pytest.raises(NotFound):
         present_run(tenant.id, uuid4())
+
+
+UNDO = {"target": {"url": "https://api.example.com/undo"}, "on": ["SUCCEEDED", "TIMED_OUT"]}
+UNDONE = -2
+
+
+def compensating(tenant):
+    """Return a run whose second step has failed, and whose first one is being undone."""
+    flow = [calls("a", compensate=UNDO), calls("b", "a")]
+    run = begin_run(make_workflow(tenant, flow, on_failure="compensate"))
+    run_step(run, "a")
+    run_step(run, "b", "FAILED")
+    return run
+
+
+def test_a_step_that_is_being_undone_has_succeeded_and_says_so(tenant):
+    run = compensating(tenant)
+
+    shown = step(tenant, run, "a")
+
+    assert shown["status"] == "SUCCEEDED"
+    assert shown["finished_at"] is not None
+    assert shown["compensation"]["status"] == "QUEUED"
+    assert shown["compensation"]["execution_id"] == str(only_open(run).id)
+    assert step(tenant, run, "b")["compensation"] is None
+    assert present_run(tenant.id, run)["reason"] == "compensating"
+    assert present_run(tenant.id, run)["counts"] == {"SUCCEEDED": 1, "FAILED": 1}
+
+
+def only_open(run):
+    return Execution.objects.filter(status="PENDING").get(run_id=run)
+
+
+@pytest.mark.parametrize("status", ["SUCCEEDED", "FAILED"])
+def test_a_compensation_that_has_ended_is_shown_with_its_error(tenant, status):
+    run = compensating(tenant)
+    work(run, lambda key, item: status)
+
+    shown = step(tenant, run, "a")
+
+    assert (shown["status"], shown["compensation"]["status"]) == ("SUCCEEDED", status)
+    assert shown["compensation"]["finished_at"] is not None
+    assert (shown["compensation"]["error"] is None) == (status == "SUCCEEDED")
+    [listed] = present_runs(latest_takes(list(runs_of(tenant.id, only_task().id))))
+    assert listed["counts"] == {"SUCCEEDED": 1, "FAILED": 1}
+
+
+def only_task():
+    return Task.objects.get()
+
+
+def test_a_step_that_timed_out_and_was_undone_has_failed_all_the_same(tenant):
+    flow = make_workflow(tenant, [calls("a", compensate=UNDO)], on_failure="compensate")
+    run = begin_run(flow)
+    end(claim(run)["a"], "FAILED", outcome="TIMED_OUT", error_code="timeout_total")
+    go_on(run)
+    work(run)
+
+    shown = present_run(tenant.id, run)
+
+    assert shown["steps"][0]["status"] == "FAILED"
+    assert shown["steps"][0]["compensation"]["status"] == "SUCCEEDED"
+    assert shown["counts"] == {"FAILED": 1}
+    [listed] = present_runs(latest_takes(list(runs_of(tenant.id, flow.id))))
+    assert listed["counts"] == {"FAILED": 1}
+
+
+def test_a_wait_has_begun_and_keeps_its_begin_when_it_ends(tenant):
+    flow = [
+        {"key": "ok", "kind": "approval"},
+        {"key": "paid", "kind": "wait_for_event", "event": "paid"},
+        calls("b", "ok"),
+    ]
+    run = begin_run(make_workflow(tenant, flow))
+    began = [step(tenant, run, key)["started_at"] for key in ("ok", "paid")]
+
+    control.approve_step(tenant.id, run, "ok", approved=True, take=1, note="", actor=ACTOR)
+    send_signal(tenant.id, "paid", "", None, actor=ACTOR)
+    go_on(run)
+
+    ended = [step(tenant, run, key) for key in ("ok", "paid")]
+    assert None not in began
+    assert [one["started_at"] for one in ended] == began
+    assert [one["status"] for one in ended] == ["SUCCEEDED", "SUCCEEDED"]
+    # A signal is no execution.
+    assert [one["execution_id"] for one in ended] == [None, None]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
+from tests.support.workflow_steps import run_step
 from tests.support.workflows import begin_run, calls, make_workflow, work
 
 
@@ -85,10 +86,31 @@ def test_what_a_step_waits_for_is_said(alpha):
 
     said = call("workflows", "status", str(task.id)).out
 
+    assert "waiting   ok, e, d, load 0/3" in said
+    assert "deadline  " in said
     assert "waits for approval of take 1" in said
     assert "waits for event paid order-17" in said
     assert "waits for delay until" in said
     assert "2 QUEUED, 1 PENDING" in said
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("SUCCEEDED", "undone"), ("FAILED", "not undone: "), (None, "is being undone")],
+)
+def test_how_far_a_step_is_undone_is_said(alpha, status, words):
+    undo = {"target": {"url": "https://api.example.com/undo"}}
+    flow = [calls("a", compensate=undo), calls("b", "a")]
+    run = begin_run(make_workflow(alpha, flow, on_failure="compensate"))
+    run_step(run, "a")
+    run_step(run, "b", "FAILED")
+    if status:
+        work(run, lambda key, item: status)
+
+    said = call("workflows", "status", str(run)).out.splitlines()
+
+    [line] = [line for line in said if line.startswith("a ")]
+    assert words in line
 
 
 def test_the_items_of_a_fan_out_are_listed_on_request(alpha):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -114,8 +115,11 @@ def told(run_id: UUID) -> list[str]:
 
 
 def test_each_change_of_a_run_that_moves_no_execution_is_an_event(tenant: Tenant):
-    approvals = [{"key": "a", "kind": "approval"}, {"key": "b", "kind": "approval"}]
-    steps = [*approvals, {"key": "c", "kind": "approval", "depends_on": ["a"]}]
+    steps: list[dict[str, Any]] = [
+        {"key": "a", "kind": "approval"},
+        {"key": "b", "kind": "approval"},
+        {"key": "c", "kind": "approval", "depends_on": ["a"]},
+    ]
     run_id = begin_run(make_workflow(tenant, steps))
     told(run_id)
 
