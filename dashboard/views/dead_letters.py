@@ -14,7 +14,6 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_override
-from dashboard.run_part import part_of
 from executions.captured_logs import log_url
 from executions.dead_letters.letters import (
     USUAL_RESOLUTIONS,
@@ -26,6 +25,7 @@ from executions.dead_letters.letters import (
 from executions.models import DeadLetter, Execution
 from executions.querysets import DeadLetterQuerySet
 from insight.presentation.dead_letters import present_letter
+from insight.run_part import part_of
 from insight.statistics.history import dead_letter_sparklines
 from tasks.models import Task
 from tenants.choices import Role

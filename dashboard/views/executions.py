@@ -19,7 +19,6 @@ from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
-from dashboard.run_part import part_of
 from dashboard.target_words import describe_target
 from executions.bulk.backfill_steps import executions_made_by
 from executions.captured_logs import captured_log
@@ -31,6 +30,7 @@ from executions.payloads import as_readable, payload_of
 from executions.triggering.triggers import retry_execution
 from insight.list_filters import DUE, ENDED, with_bounds
 from insight.presentation.execution_detail import present_execution_detail
+from insight.run_part import part_of
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound

@@ -101,6 +101,7 @@ def _explained(
         "dashboard/explain.html",
         {
             "found": found,
+            "part": found.part,
             "tone": _tone(found),
             "blocker": _check(blocker, first=True) if blocker else None,
             "asked": [check for check in shown if check["mark"]],

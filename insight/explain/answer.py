@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from insight.run_part import RunPart
 from shared.clock_text import clock_text
 from shared.instants import format_instant
 
@@ -21,6 +22,7 @@ CHECKS = (
     "task_exists",
     "task_active",
     "tenant_active",
+    "run",
     "in_schedule",
     "calendar",
     "dependencies",
@@ -36,6 +38,8 @@ CHECKS = (
     "workers",
     "lease",
     "running",
+    "steps",
+    "deadline",
     "outcome",
 )
 #: The states of an instant; the first three are the wanted ones.
@@ -102,6 +106,8 @@ class Explanation:
     verdict: str
     checks: Sequence[Check]
     estimated_start: datetime | None
+    #: The run of a workflow that it is a part of.
+    part: RunPart | None = None
 
     @property
     def first_blocker(self) -> Check | None:

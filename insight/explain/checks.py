@@ -12,14 +12,17 @@ from insight.explain import (
     engine_checks,
     pool_checks,
     schedule_checks,
+    workflow_checks,
 )
 from insight.explain.answer import Check
 from insight.explain.evidence import Situation
 
-_ORDER: tuple[Callable[[Situation], Check], ...] = (
+_Checking = Callable[[Situation], Check]
+_ORDER: tuple[_Checking, ...] = (
     definition_checks.task_exists,
     definition_checks.task_active,
     definition_checks.tenant_active,
+    workflow_checks.run,
     schedule_checks.in_schedule,
     schedule_checks.calendar,
     dependency_checks.dependencies,
@@ -35,8 +38,23 @@ _ORDER: tuple[Callable[[Situation], Check], ...] = (
     delivery_checks.workers,
     delivery_checks.lease,
     delivery_checks.running,
+    workflow_checks.steps,
+    workflow_checks.deadline,
     delivery_checks.outcome,
 )
+#: A run is handed to no worker: it waits for its steps.
+_NOT_OF_RUNS = frozenset(
+    {
+        engine_checks.retry,
+        pool_checks.pool,
+        delivery_checks.redis,
+        destination_checks.destination,
+        delivery_checks.workers,
+        delivery_checks.lease,
+        delivery_checks.running,
+    }
+)
+_OF_RUNS_ONLY = frozenset({workflow_checks.steps, workflow_checks.deadline})
 
 
 def run_checks(found: Situation) -> list[Check]:
@@ -50,8 +68,20 @@ def first_to_wait_for(found: Situation) -> Check | None:
     return next((result for result in results if result.holds_up), None)
 
 
-def _checks_of(found: Situation) -> Iterator[Callable[[Situation], Check]]:
-    """Yield the checks that apply; most tasks depend on no other."""
+def _checks_of(found: Situation) -> Iterator[_Checking]:
+    """Yield the checks that apply: most tasks depend on no other, and are no workflows."""
     for check in _ORDER:
-        if check is not dependency_checks.dependencies or found.depends_on:
+        if check is definition_checks.task_active and found.is_step and found.waiting:
+            yield workflow_checks.step_active
+        elif _applies(check, found):
             yield check
+
+
+def _applies(check: _Checking, found: Situation) -> bool:
+    if check is dependency_checks.dependencies:
+        return bool(found.depends_on)
+    if check is workflow_checks.run:
+        return found.part is not None
+    if check in _OF_RUNS_ONLY:
+        return found.is_run
+    return not (found.is_run and check in _NOT_OF_RUNS)

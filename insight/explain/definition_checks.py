@@ -47,7 +47,8 @@ def task_active(found: Situation) -> Check:
     if found.final:
         return _was_active(found)
     if found.status in (Status.QUEUED, Status.RUNNING):
-        return _active(True, "no pause held it when it was handed to a worker")
+        when = "it began" if found.is_run else "it was handed to a worker"
+        return _active(True, f"no pause held it when {when}")
     if found.row is not None:
         return _active_for_row(found)
     return _active_for_instant(found)

@@ -87,8 +87,8 @@ def outcome(found: Situation) -> Check:
         return Check("outcome", None, "it has no outcome yet")
     ended = f" at {told(row.finished_at)}" if row.finished_at else ""
     if row.status == Status.SUCCEEDED:
-        tries = f"attempt {row.attempt} of {row.max_attempts}"
-        return Check("outcome", True, f"it succeeded{ended}, in {tries}")
+        tries = "" if found.is_run else f", in attempt {row.attempt} of {row.max_attempts}"
+        return Check("outcome", True, f"it succeeded{ended}{tries}")
     if row.status == Status.FAILED:
         return _failed(found, ended)
     if _told_before(found):
@@ -106,10 +106,15 @@ def _failed(found: Situation, ended: str) -> Check:
     if row is None:
         return Check("outcome", None, "it has no outcome yet")
     error = f"{row.error_code or row.reason or 'no reason was noted'}"
-    says = f"it failed{ended} after {row.attempt} of {row.max_attempts} attempts: {error}"
+    tries = "" if found.is_run else f" after {row.attempt} of {row.max_attempts} attempts"
+    says = f"it failed{ended}{tries}: {error}"
     more = f"{row.error_message.rstrip('.')}." if row.error_message else ""
     if row.reason:
         more = f"{more} {meaning_of(row.reason)}".strip()
+    if letter is None and found.part is not None:
+        run = found.part.run_id
+        fix = Fix("Retry the run.", f"POST /v1/workflow-runs/{run}/retry", "workflow_run", run)
+        return Check("outcome", False, says, more, fix)
     if letter is None:
         fix = Fix("Retry it.", f"POST /v1/executions/{row.pk}/retry", "execution", row.pk)
         return Check("outcome", False, says, more, fix)

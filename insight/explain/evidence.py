@@ -21,8 +21,9 @@ from executions.choices import FINAL, Status, Trigger
 from executions.destinations.limits import Shown, get_destination
 from executions.gate import stage as gate
 from executions.gate.overlap import Standing
-from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch
+from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch, WorkflowRun
 from insight.explain.timetable import Timetable, occurrence_at
+from insight.run_part import RunPart, part_of
 from shared.conf import conf
 from shared.exceptions import NotFound
 from shared.sql import rows
@@ -130,6 +131,28 @@ class Situation:
         if self.row is None:
             return None
         return DeadLetter.objects.filter(execution_id=self.row.pk).first()
+
+    @cached_property
+    def part(self) -> RunPart | None:
+        """The run of a workflow that it is a part of: as a take, or as a step."""
+        return None if self.row is None else part_of(self.row, self.task)
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a step of a run that calls something."""
+        return self.part is not None and self.part.is_step
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a take of a run, which no worker runs."""
+        return self.part is not None and not self.part.is_step
+
+    @cached_property
+    def run_row(self) -> WorkflowRun | None:
+        """The run that it is a part of, until that has ended."""
+        if self.part is None:
+            return None
+        return WorkflowRun.objects.filter(pk=self.part.run_id).first()
 
     # --- the schedule -------------------------------------------------------------------------
 

@@ -6,12 +6,13 @@ state of the data, also when rows are missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from executions.bulk.backfill_steps import KIND, execution_of
 from executions.choices import OPEN, Status
 from executions.models import BulkJob, Execution
-from insight.explain.answer import Check, Explanation, spell, told
+from insight.explain.answer import Check, Explanation, capitalised, spell, told
 from insight.explain.checks import run_checks
 from insight.explain.evidence import Situation
 from insight.explain.lateness import why_late
@@ -72,7 +73,7 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
     blocker = next((check for check in checks if check.ok is False), None)
     state = _state(found, blocker)
     held_up_by = blocker or next((check for check in checks if check.not_yet), None)
-    verdict = _verdict(found, state, held_up_by)
+    verdict = _verdict(found, state, held_up_by, checks)
     if asked_at != found.at:
         verdict = f"The nearest expected instant is {told(found.at)}. {verdict}"
     row = found.row
@@ -86,6 +87,7 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
         verdict=verdict,
         checks=checks,
         estimated_start=_estimate(found, state, held_up_by),
+        part=found.part,
     )
 
 
@@ -180,11 +182,15 @@ def _state_when_inactive(found: Situation, blocker: Check, over: bool) -> str:
     return "will_not_run" if skipped else "waits"
 
 
-def _verdict(found: Situation, state: str, held_up_by: Check | None) -> str:
+def _verdict(
+    found: Situation, state: str, held_up_by: Check | None, checks: Sequence[Check]
+) -> str:
     if state in _LEADS and held_up_by is not None and held_up_by.ok is False:
         return f"{_LEADS[state]}: {held_up_by.says}."
     if state == "ran":
         return _verdict_of_run(found)
+    if state == "runs" and found.is_run:
+        return _verdict_of_open_run(checks)
     if state == "runs":
         late = why_late(found)
         return f"It runs at this moment.{f' It began late: {late}.' if late else ''}"
@@ -198,6 +204,12 @@ def _verdict(found: Situation, state: str, held_up_by: Check | None) -> str:
         "lease": "It is about to start",
     }
     return f"{lead[held_up_by.name]}: {held_up_by.says}."
+
+
+def _verdict_of_open_run(checks: Sequence[Check]) -> str:
+    """Return what a run under way waits for: its pause, or its steps."""
+    waits = [one for one in checks if one.name in ("run", "steps") and one.holds_up]
+    return " ".join(f"{capitalised(one.says)}." for one in waits) or "The run is under way."
 
 
 def _verdict_of_run(found: Situation) -> str:

@@ -11,6 +11,7 @@ from insight.explain.answer import Check
 from insight.explain.checks import first_to_wait_for
 from insight.explain.evidence import Situation
 from shared.instants import format_instant
+from tasks.definition import WORKFLOW_POOL
 from tasks.models import Task
 
 #: Check -> the word of ``waiting_for``; the gate's is chosen by the task's policy.
@@ -40,7 +41,8 @@ def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, An
         return None
     check = first_to_wait_for(Situation(task, execution.scheduled_for, now, execution))
     if check is None:
-        what = _gate(task) if execution.gated else "worker"
+        unhanded = "scheduler" if execution.pool == WORKFLOW_POOL else "worker"
+        what = _gate(task) if execution.gated else unhanded
         return {"what": what, "until": None, "detail": "No check stops it any more."}
     until = format_instant(check.until) if check.until else None
     return {"what": _what(check, task), "until": until, "detail": check.evidence}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from dashboard.run_part import RunPart, part_of
 from executions.models import Execution
+from insight.run_part import RunPart, part_of
 from tests.factories import make_task, once, prepare, reload, spoil
 from tests.support.workflows import (
     begin_children,
