@@ -48,6 +48,12 @@ STEP_LOOKS: Mapping[str, Look] = {
     **EXECUTION_LOOKS,
     "WAITING": Look("waiting", "hourglass", "paused"),
 }
+#: Of a step that is to be undone, by the status of its compensation.
+UNDO_LOOKS: Mapping[str, Look] = {
+    "UNDOING": Look("being undone", "undoing", "undone"),
+    "UNDONE": Look("undone", "undo", "undone"),
+    "NOT_UNDONE": Look("not undone", "undo-failed", "failed"),
+}
 TASK_LOOKS: Mapping[str, Look] = {
     TaskStatus.SCHEDULED: Look("scheduled", "calendar", "queued"),
     TaskStatus.PAUSED: Look("paused", "bars", "paused"),
@@ -82,12 +88,19 @@ LOOKS: Mapping[str, Look] = {
     **ATTEMPT_LOOKS,
     **JOB_LOOKS,
     **STEP_LOOKS,
+    **UNDO_LOOKS,
 }
+_UNDO_STATES = {"SUCCEEDED": "UNDONE", "FAILED": "NOT_UNDONE", "CANCELLED": "NOT_UNDONE"}
 
 
 def look_of(state: str) -> Look:
     """Return the look of a state of any kind above; raise KeyError for another word."""
     return LOOKS[state]
+
+
+def step_state(status: str, undo: str | None) -> str:
+    """Return the state of a step for its look, from its status and that of its compensation."""
+    return status if undo is None else _UNDO_STATES.get(undo, "UNDOING")
 
 
 def label_with_attempt(state: str, attempt: int | None, max_attempts: int | None) -> str:

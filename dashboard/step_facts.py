@@ -13,18 +13,23 @@ from uuid import UUID
 
 from django.urls import reverse
 
+from api.protocol.query import choice
 from dashboard.payload_form import pretty
 from dashboard.pictures.dag import DagStep
 from dashboard.pictures.gantt import GanttBar
-from dashboard.state_vocabulary import STEP_LOOKS
+from dashboard.state_vocabulary import STEP_LOOKS, UNDO_LOOKS, step_state
 from dashboard.target_words import TargetWords, describe_target
 from executions.choices import FINAL
+from insight.critical_path import critical_path, latest
 from insight.workflow_runs import SeenRun
 from shared.duration_words import duration_text
 from shared.instants import parse_instant
 from tasks.workflow.graph import Graph
 from tasks.workflow.step_states import ENDED, StepState
 
+#: In which direction the graph of steps is drawn; without it, in the one that fits.
+DIRECTION = {"direction": choice("across", "down")}
+DIRECTIONS = (("", "As it fits"), ("across", "Left to right"), ("down", "Top to bottom"))
 #: Letters of an output in the list of steps; the step's page shows it whole.
 _OUTPUT_LETTERS = 2000
 _CONDITIONS = {
@@ -50,6 +55,7 @@ _WAITS = {
 #: Kinds whose open steps call something, and are ended by cancelling.
 _CALLING = ("target", "workflow")
 _SHOWN_KEYS = 5
+_RAN = ("SUCCEEDED", "FAILED")
 _DONE = ("SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED")
 
 
@@ -81,6 +87,13 @@ class StepFacts:
     may_decide: bool
     take: int | None
     may_end: bool
+    #: What undoes it, or has, as answers show it.
+    undo: Mapping[str, Any] | None
+
+    @property
+    def state(self) -> str:
+        """The state of its look: its status, or how far it is undone."""
+        return step_state(self.status, self.undo["status"] if self.undo else None)
 
 
 def step_words(step: Mapping[str, Any], destination: str = "") -> TargetWords:
@@ -125,8 +138,18 @@ def run_url(run_id: UUID) -> str:
     return reverse("dashboard:workflow_run", args=[run_id])
 
 
-def dag_of(graph: Graph, states: Mapping[int, str], notes: Mapping[int, str], base: str) -> Any:
-    """Return the steps of a graph for its picture; ``base`` and the key are a step's address."""
+def dag_of(
+    graph: Graph,
+    states: Mapping[int, str],
+    notes: Mapping[int, str],
+    base: str,
+    path: Sequence[int] = (),
+) -> list[DagStep]:
+    """Return the steps of a graph for its picture; ``base`` and the key are a step's address.
+
+    ``path`` is the critical path, in its order.
+    """
+    follows = dict(zip(path, (0, *path), strict=False))
     return [
         DagStep(
             number,
@@ -135,18 +158,48 @@ def dag_of(graph: Graph, states: Mapping[int, str], notes: Mapping[int, str], ba
             states.get(number),
             notes.get(number, ""),
             f"{base}{graph.steps[number].key}",
+            follows.get(number),
         )
         for number in sorted(graph.order, key=graph.rank.__getitem__)
     ]
 
 
+def path_of(seen: SeenRun, facts: Sequence[StepFacts]) -> list[int]:
+    """Return the critical path of the run's take, of an open one as far as it is known."""
+    if seen.plan is None:
+        return []
+    own = [one for one in facts if seen.take_of(one.number) == seen.take.number]
+    ended = {one.number: one.finished_at for one in own if one.finished_at is not None}
+    open_ = {
+        one.number: one.started_at
+        for one in own
+        if one.started_at is not None and one.finished_at is None
+    }
+    last = min(open_, key=lambda number: (open_[number], number), default=None)
+    if last is None:
+        last = latest((one.number for one in own if one.status in _RAN), ended)
+    return critical_path(seen.plan.graph, ended, last)
+
+
 def bars_of(facts: Sequence[StepFacts]) -> list[GanttBar]:
-    """Return the bars of the steps that have begun; one that ended without a begin has none."""
-    return [
-        GanttBar(one.key, one.status, one.started_at, one.finished_at, one.href)
+    """Return the bars of the steps that have begun, and of what undoes them.
+
+    A step that ended without a begin has none.
+    """
+    own = [
+        GanttBar(one.key, one.state, one.started_at, one.finished_at, one.href)
         for one in facts
         if one.started_at is not None
     ]
+    return own + [bar for one in facts if (bar := _undo_bar(one)) is not None]
+
+
+def _undo_bar(one: StepFacts) -> GanttBar | None:
+    began = _moment(one.undo["started_at"]) if one.undo else None
+    if one.undo is None or began is None:
+        return None
+    end = _moment(one.undo["finished_at"])
+    return GanttBar(f"undo of {one.key}", one.undo["status"], began, end, one.href, undoes=True)
 
 
 def counts_text(counts: Mapping[str, int] | None) -> str:
@@ -161,7 +214,14 @@ def counts_text(counts: Mapping[str, int] | None) -> str:
 
 def in_order(counts: Mapping[str, int]) -> dict[str, int]:
     """Return counts by state in the order in which pages show states."""
-    return {state: counts[state] for state in STEP_LOOKS if counts.get(state)}
+    return {state: counts[state] for state in (*STEP_LOOKS, *UNDO_LOOKS) if counts.get(state)}
+
+
+def states_of(seen: SeenRun) -> dict[int, str]:
+    """Return the state of each step for its look, without reading more of the run."""
+    return {
+        number: step_state(seen.status(number), seen.undo_status(number)) for number in seen.steps
+    }
 
 
 def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> StepFacts:
@@ -197,6 +257,7 @@ def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> S
         may_end=not is_over
         and state not in ENDED
         and (state is StepState.PENDING or (state is StepState.OPEN and not calls)),
+        undo=shown["compensation"],
     )
 
 

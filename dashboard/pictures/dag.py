@@ -15,8 +15,18 @@ from django.templatetags.static import static
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.layers import Layout, lay_out, layers_of
-from dashboard.pictures.markup import Attributes, Table, figure, joined, link, number, plural, tag
-from dashboard.state_vocabulary import STEP_LOOKS, look_of
+from dashboard.pictures.markup import (
+    Attributes,
+    Table,
+    clipped,
+    figure,
+    joined,
+    link,
+    number,
+    plural,
+    tag,
+)
+from dashboard.state_vocabulary import STEP_LOOKS, UNDO_LOOKS, look_of
 
 MOST_STEPS = 300
 #: Nodes of a graph that is drawn by layers.
@@ -30,19 +40,23 @@ _BESIDE = 204
 _ROOMY, _DENSE, _MANY_ROWS = (44, 58), (28, 36), 20
 #: Width of a page's picture. A wider graph goes from top to bottom where that is narrower.
 _PAGE = 1080
-_LETTERS = 20
+_LETTERS, _NOTE_LETTERS = 20, 26
 #: The state of a group is the first of these that one of its steps has.
 _GRAVEST = (
     "FAILED",
+    "NOT_UNDONE",
+    "UNDOING",
     "RETRYING",
     "RUNNING",
     "WAITING",
     "QUEUED",
     "CANCELLED",
     "PENDING",
+    "UNDONE",
     "SKIPPED",
     "SUCCEEDED",
 )
+_TOLD = (*STEP_LOOKS, *UNDO_LOOKS)
 _LIST = Table((), ())
 _SCROLLED: Attributes = {"tabindex": 0, "role": "group", "aria-label": "Graph of the steps"}
 
@@ -57,6 +71,8 @@ class DagStep:
     state: str | None = None
     note: str = ""
     href: str | None = None
+    #: The step before it on the critical path; 0 for the first one, None beside the path.
+    follows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +99,17 @@ class _Plane:
         return (x, middle), (x + _WIDTH, middle)
 
 
-def dag(steps: Sequence[DagStep], title: str = "Steps", page: int = _PAGE) -> SafeString:
+def dag(
+    steps: Sequence[DagStep], title: str = "Steps", page: int = _PAGE, direction: str | None = None
+) -> SafeString:
     """Return the graph; every prerequisite is among the steps, and there is no cycle.
 
-    ``page`` is the width that it has in pixels; beyond it, the graph scrolls.
+    ``page`` is the width that it has in pixels; beyond it, the graph scrolls. ``direction`` is
+    ``across`` or ``down``, None for the one that fits better.
     """
     shown = steps if len(steps) <= MOST_STEPS else _grouped(steps)
     layout = lay_out({step.number: step.depends_on for step in shown})
-    plane = _plane(layout, page)
+    plane = _plane(layout, page, direction)
     summary = _summary(steps, layout)
     width, height = plane.corner(layout.layers - 1, layout.height)
     if plane.is_down:
@@ -108,9 +127,8 @@ def dag(steps: Sequence[DagStep], title: str = "Steps", page: int = _PAGE) -> Sa
         },
         tag("defs", {}, _arrow()),
         joined(
-            _line((source, step.number), layout, plane)
-            for step in shown
-            for source in step.depends_on
+            _line(edge, layout, plane, is_critical=is_critical)
+            for is_critical, edge in _edges(shown)
         ),
         joined(
             _node(step, layout.places[step.number], plane, is_first=not place)
@@ -121,21 +139,27 @@ def dag(steps: Sequence[DagStep], title: str = "Steps", page: int = _PAGE) -> Sa
     return figure("dag", title, summary, frame, table=_LIST)
 
 
-def _plane(layout: Layout, page: int) -> _Plane:
-    """Return the direction that fits better: a long graph goes down, a broad one across."""
+def _plane(layout: Layout, page: int, direction: str | None) -> _Plane:
+    """Return the asked direction, else the one that fits: down for long graphs, else across."""
     across = (layout.layers - 1) * _ACROSS + _WIDTH
     is_down = page < across and layout.height * _BESIDE + _WIDTH < across
+    if direction is not None:
+        is_down = direction == "down"
     height, pitch = _ROOMY if is_down or layout.height < _MANY_ROWS else _DENSE
     return _Plane(is_down, height, pitch)
 
 
 def _node(step: DagStep, place: tuple[int, float], plane: _Plane, *, is_first: bool) -> SafeString:
     x, y = plane.corner(*place)
-    words = ", ".join(part for part in (step.key, _state_word(step), step.note) if part)
+    is_critical = step.follows is not None
+    path = "on the critical path" if is_critical else ""
+    words = ", ".join(part for part in (step.key, _state_word(step), step.note, path) if part)
     css = f"node node-visited {look_of(step.state).css}" if step.state else "node node-plain"
+    if is_critical:
+        css += " is-critical"
     second = ", ".join(part for part in (_state_word(step), step.note) if part)
     has_two = plane.height == _ROOMY[0] and bool(second)
-    left = x + (28 if step.state else 12)
+    left, name = x + (28 if step.state else 12), clipped(step.key, _LETTERS)
     return link(
         step.href,
         {
@@ -146,8 +170,8 @@ def _node(step: DagStep, place: tuple[int, float], plane: _Plane, *, is_first: b
         tag("title", {}, words),
         tag("rect", {"x": x, "y": y, "width": _WIDTH, "height": plane.height, "rx": 7}),
         _icon(step, x + 9, y + plane.height / 2 - _ICON / 2),
-        _text("node-label", left, y + (18.0 if has_two else plane.height / 2 + 4.5), step.key),
-        _text("node-note", left, y + 34.0, second) if has_two else "",
+        _text("node-label", left, y + (18.0 if has_two else plane.height / 2 + 4.5), name),
+        _text("node-note", left, y + 34.0, clipped(second, _NOTE_LETTERS)) if has_two else "",
     )
 
 
@@ -163,12 +187,23 @@ def _icon(step: DagStep, x: float, y: float) -> SafeString | str:
 
 
 def _text(css: str, x: float, y: float, text: str) -> SafeString:
-    clipped = text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
     # The title of the node says the whole, and is its name.
-    return tag("text", {"class": css, "x": x, "y": y, "aria-hidden": "true"}, clipped)
+    return tag("text", {"class": css, "x": x, "y": y, "aria-hidden": "true"}, text)
 
 
-def _line(edge: tuple[int, int], layout: Layout, plane: _Plane) -> SafeString:
+def _edges(steps: Sequence[DagStep]) -> list[tuple[bool, tuple[int, int]]]:
+    """Return the lines; those of the critical path come last, and are drawn over the others."""
+    return sorted(
+        (
+            (source == step.follows, (source, step.number))
+            for step in steps
+            for source in step.depends_on
+        ),
+        key=lambda line: line[0],
+    )
+
+
+def _line(edge: tuple[int, int], layout: Layout, plane: _Plane, *, is_critical: bool) -> SafeString:
     """Return the line of a dependency, which crosses each layer straight at its place there."""
     source, target = (layout.places[node] for node in edge)
     points = [plane.ends(*source)[1]]
@@ -178,7 +213,8 @@ def _line(edge: tuple[int, int], layout: Layout, plane: _Plane) -> SafeString:
     points.append((x, y - 3.0) if plane.is_down else (x - 3.0, y))
     way = "".join(_curve(one, other, plane.is_down) for one, other in pairwise(points))
     start = f"M{number(points[0][0])} {number(points[0][1])}"
-    return tag("path", {"class": "edge", "d": start + way, "marker-end": "url(#dag-arrow)"})
+    css = "edge is-critical" if is_critical else "edge"
+    return tag("path", {"class": css, "d": start + way, "marker-end": "url(#dag-arrow)"})
 
 
 def _curve(one: tuple[float, float], other: tuple[float, float], is_down: bool) -> str:
@@ -249,7 +285,10 @@ def _summary(steps: Sequence[DagStep], layout: Layout) -> str:
     if not steps:
         return "There are no steps."
     counts: Mapping[str, int] = Counter(step.state for step in steps if step.state)
-    parts = [f"{counts[state]:,} {look_of(state).label}" for state in STEP_LOOKS if counts[state]]
+    parts = [f"{counts[state]:,} {look_of(state).label}" for state in _TOLD if counts[state]]
     told = f": {', '.join(parts)}" if parts else ""
+    on_path = 0 if len(steps) > MOST_STEPS else sum(one.follows is not None for one in steps)
     grouped = ", drawn by layers" if len(steps) > MOST_STEPS else ""
-    return f"{plural(len(steps), 'step')} in {plural(layout.layers, 'layer')}{grouped}{told}."
+    path = f" The critical path, drawn thick, has {plural(on_path, 'step')}." if on_path else ""
+    whole = f"{plural(len(steps), 'step')} in {plural(layout.layers, 'layer')}"
+    return f"{whole}{grouped}{told}.{path}"

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.pictures.badge import state_badge
 from dashboard.pictures.broken_axis import BrokenAxis, Piece
-from dashboard.pictures.markup import Table, figure, link, percent, plural, tag
+from dashboard.pictures.markup import Table, clipped, figure, link, percent, plural, tag
 from dashboard.pictures.time_ruler import cut_band, ruler
 from dashboard.state_vocabulary import look_of
 from shared.clock_text import clock_text
@@ -36,6 +36,8 @@ class GanttBar:
     begin: datetime
     end: datetime | None = None
     href: str | None = None
+    #: It is not a step, but what undoes one.
+    undoes: bool = False
 
 
 def gantt(bars: Sequence[GanttBar], *, now: datetime, unbegun: int = 0) -> SafeString:
@@ -108,13 +110,12 @@ def _merged(spans: Sequence[_Span]) -> list[_Span]:
 def _name(bar: GanttBar, span: _Span, place: int) -> SafeString:
     y = _HEAD + place * _ROW
     look = look_of(bar.state)
-    clipped = bar.key if len(bar.key) <= _LETTERS else f"{bar.key[: _LETTERS - 1]}…"
     href = f"{static('icons.svg')}#{look.icon}"
     return tag(
         "g",
         {"class": f"gantt-name {look.css}"},
         tag("use", {"href": href, "x": 0, "y": y + 8, "width": _ICON, "height": _ICON}),
-        tag("text", {"class": "gantt-key", "x": 18, "y": y + 18}, clipped),
+        tag("text", {"class": "gantt-key", "x": 18, "y": y + 18}, clipped(bar.key, _LETTERS)),
         tag(
             "text",
             {"class": "tick at-end", "x": _NAMES - 8, "y": y + 18},
@@ -165,7 +166,9 @@ def _summary(bars: Sequence[GanttBar], now: datetime, unbegun: int) -> str:
     end = max(bar.end or now for bar in bars)
     spent = duration_text(max((end - bars[0].begin).total_seconds(), 0.0) * 1000)
     more = f" The first {MOST_BARS} are shown." if len(bars) > MOST_BARS else ""
-    return f"{plural(len(bars), 'step')} in {spent}.{more}{waits}"
+    undos = sum(bar.undoes for bar in bars)
+    undone = f" and {plural(undos, 'compensation')}" if undos else ""
+    return f"{plural(len(bars) - undos, 'step')}{undone} in {spent}.{more}{waits}"
 
 
 def _row(bar: GanttBar, span: _Span) -> tuple[str, ...]:

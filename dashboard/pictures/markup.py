@@ -96,6 +96,14 @@ def link(href: str | None, attributes: Attributes, *children: str) -> SafeString
     return tag("a", {"href": href, **attributes}, *children)
 
 
+def clipped(text: str, letters: int) -> str:
+    """Return a text with this many letters at most: of a longer one the begin and the end."""
+    if len(text) <= letters:
+        return text
+    tail = letters * 2 // 5
+    return f"{text[: letters - 1 - tail]}…{text[-tail:]}"
+
+
 def plural(count: int, singular: str, many: str | None = None) -> str:
     """Return a count with its noun: ``1 run``, ``1,204 runs``."""
     noun = singular if count == 1 else many or f"{singular}s"

@@ -77,4 +77,5 @@ def _head(run: GridRun) -> SafeString:
 def _cell(state: str) -> SafeString:
     look = look_of(state)
     word = tag("span", {"class": "sr"}, look.label)
-    return tag("td", {"class": look.css, "title": look.label}, word)
+    css = f"{look.css} is-not-undone" if state == "NOT_UNDONE" else look.css
+    return tag("td", {"class": css, "title": look.label}, word)

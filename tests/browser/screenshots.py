@@ -111,6 +111,14 @@ def _dead_letters(page: Page) -> None:
     expect(page.locator("[data-row]").first).to_be_visible()
 
 
+def _workflow_run(page: Page) -> None:
+    page.goto("/workflows")
+    page.locator("[data-row] a[data-open]").first.click()
+    page.locator("[data-row] a[data-open]").first.click()
+    expect(page.get_by_role("heading", name="approve waits for approval")).to_be_visible()
+    expect(page.locator(".dag .state-failed")).to_be_visible()
+
+
 def _workers(page: Page) -> None:
     page.goto("/workers")
     expect(page.locator("table .name").first).to_be_visible()
@@ -123,6 +131,7 @@ PICTURES: dict[str, Callable[[Page], None]] = {
     "new-task": _new_task,
     "execution": _execution,
     "dead-letters": _dead_letters,
+    "workflow-run": _workflow_run,
     "workers": _workers,
 }
 

@@ -42,7 +42,14 @@ PAGES = {
     "execution-failed": "/executions/{failed}",
     "execution-explain": "/executions/{failed}/explain",
     "workflows": "/workflows",
+    "workflow": "/workflows/{workflow}",
+    "workflow-down": "/workflows/{workflow}?direction=down",
+    "workflow-edit": "/workflows/{workflow}/edit",
+    "workflow-explain": "/tasks/{workflow}/explain",
     "workflow-new": "/workflows/new",
+    "workflow-run": "/workflow-runs/{run}",
+    "workflow-step": "/workflow-runs/{run}/steps/load",
+    "workflow-step-approval": "/workflow-runs/{run}/steps/approve",
     "dead-letters": "/dead-letters",
     "dead-letters-one-by-one": "/dead-letters?view=letters",
     "dead-letters-resolved": "/dead-letters?state=resolved",
@@ -106,8 +113,12 @@ def demo(console: Console, browser: Browser) -> tuple[StorageState, dict[str, st
         "destination": "/destinations",
         "worker": "/workers",
         "cause": "/dead-letters",
+        "workflow": "/workflows",
+        "run": "/workflows/{workflow}",
     }
-    ids = {name: page.evaluate(IN_DEMO, path) for name, path in lists.items()}
+    ids: dict[str, str] = {}
+    for name, path in lists.items():
+        ids[name] = page.evaluate(IN_DEMO, path.format(**ids))
     assert all(ids.values()), ids
     state = context.storage_state()
     context.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -163,3 +164,26 @@ def test_a_page_whose_task_was_deleted_elsewhere_says_so(
 
     assert status == 204
     expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+
+
+def test_a_second_tab_is_told_of_a_run_in_which_no_execution_moves(
+    console: Console, page: Page
+) -> None:
+    body = {"name": "Waits", "steps": [{"key": "ok", "kind": "approval"}]}
+    flow = console.punctual.call("POST", "/v1/workflows", body)
+    run = console.punctual.call("POST", f"/v1/workflows/{flow['id']}/runs", {"input": None})
+    address = f"/workflow-runs/{run['id']}"
+    with page.expect_websocket() as opening:
+        marked(page, address)
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+
+    # The page asks by the clock, too: that it is told is what the frame says.
+    with opening.value.expect_event("framereceived", is_of_executions):
+        console.punctual.call("POST", f"/v1{address}/pause")
+
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    assert page.evaluate("window.notReloaded")
+
+
+def is_of_executions(frame: str | bytes) -> bool:
+    return bool(json.loads(frame).get("topic") == "executions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +12,11 @@ from django.shortcuts import render
 from api.protocol.query import choices, text
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters, read_page
-from dashboard.step_facts import in_order
+from dashboard.step_facts import in_order, states_of
 from executions.loop.clocks import database_now
-from insight.presentation.workflow_runs import present_runs
 from insight.presentation.workflows import present_workflows
-from insight.workflow_runs import latest_runs, latest_takes
+from insight.run_waits import waits_of, waits_text
+from insight.workflow_runs import SeenRun, latest_runs, latest_takes, see
 from tasks.choices import TaskStatus
 from tasks.definition import WORKFLOW_POOL
 from tasks.limits import OWNER_LENGTH
@@ -63,5 +64,16 @@ def _latest(tenant_id: UUID, task_ids: list[UUID]) -> dict[str, dict[str, Any]]:
     if not task_ids:
         return {}
     firsts = latest_runs(tenant_id, task_ids, database_now())
-    found = present_runs(latest_takes(list(firsts.values())))
-    return {run["workflow_id"]: {**run, "counts": in_order(run["counts"])} for run in found}
+    found = see(latest_takes(list(firsts.values())))
+    return {str(run.take.execution.task_id): _run(run) for run in found}
+
+
+def _run(seen: SeenRun) -> dict[str, Any]:
+    execution = seen.take.execution
+    return {
+        "id": str(seen.take.run_id),
+        "status": str(execution.status),
+        "scheduled_for": execution.scheduled_for,
+        "counts": in_order(Counter(states_of(seen).values())),
+        "waits": waits_text(waits_of(seen)),
+    }

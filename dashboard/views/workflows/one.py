@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -13,8 +14,18 @@ from django.shortcuts import render
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_field
+from dashboard.pictures.dag import DagStep
 from dashboard.pictures.run_grid import GridRun, GridStep
-from dashboard.step_facts import begins_when, dag_of, in_order, run_url, step_words
+from dashboard.step_facts import (
+    DIRECTION,
+    DIRECTIONS,
+    begins_when,
+    dag_of,
+    in_order,
+    run_url,
+    states_of,
+    step_words,
+)
 from dashboard.views.tasks import PAUSES
 from executions.loop.clocks import database_now
 from insight.explain.evidence import end_of_pause, standing_pause_of
@@ -36,30 +47,34 @@ _RUNS = 25
 _REVISIONS = 10
 #: Letters of a definition that the page holds; that of hundreds of steps is left to the call.
 _LONGEST = 200_000
+#: A run, and the state of each of its steps.
+_Run = tuple[SeenRun, Mapping[int, str]]
 
 
 @page(Role.VIEWER)
 def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     """Show one workflow: its graph, its next fires, a page of its runs, its versions."""
-    query = {**read_filters(request, {}), "limit": _RUNS}
+    query = {**read_filters(request, DIRECTION), "limit": _RUNS}
     tenant = request.visitor.tenant.pk
     task = get_workflow(tenant, task_id)
     shown, plan = present_workflow(task), _plan(task)
     text, now = pretty(shown), database_now()
     come = runs_of(tenant, task_id).scheduled_between(None, now + timedelta(seconds=1))
     listed = read_page(come, query, present=lambda rows: see(latest_takes(rows)))
-    runs: list[SeenRun] = listed["rows"]
+    runs: list[_Run] = [(run, states_of(run)) for run in listed["rows"]]
     return render(
         request,
         "dashboard/workflow.html",
         {
             "workflow": shown,
             "query": query,
+            "direction": query["direction"],
+            "directions": DIRECTIONS,
             "pagination": listed["pagination"],
-            "runs": [_run(run) for run in runs],
-            "dag": [] if plan is None else _dag(plan, runs[0] if runs else None),
-            "steps": [] if plan is None else _steps(plan, runs[0] if runs else None),
-            "grid_runs": [_column(run) for run in reversed(runs)],
+            "runs": [_run(*run) for run in runs],
+            "dag": [] if plan is None else _dag(plan, runs[0][1] if runs else {}),
+            "steps": [] if plan is None else _steps(plan, runs[0][1] if runs else {}),
+            "grid_runs": [_column(run) for run, _ in reversed(runs)],
             "grid_steps": [] if plan is None else _grid(plan, runs),
             "fires": [
                 {"at": one.at, "due_at": one.due_at, "notes": list(one.notes)}
@@ -102,19 +117,12 @@ def _holder(shown: Mapping[str, Any]) -> str:
     return describe(held["scope"], held["value"]) if held else ""
 
 
-def _states(plan: Plan, latest: SeenRun | None) -> dict[int, str]:
-    if latest is None:
-        return {}
-    return {number: latest.status(number) for number in plan.steps if number in latest.steps}
-
-
-def _dag(plan: Plan, latest: SeenRun | None) -> Any:
+def _dag(plan: Plan, states: Mapping[int, str]) -> list[DagStep]:
     notes = {number: "for each item" for number, step in plan.steps.items() if step.get("for_each")}
-    return dag_of(plan.graph, _states(plan, latest), notes, "#step-")
+    return dag_of(plan.graph, states, notes, "#step-")
 
 
-def _steps(plan: Plan, latest: SeenRun | None) -> list[dict[str, Any]]:
-    states = _states(plan, latest)
+def _steps(plan: Plan, states: Mapping[int, str]) -> list[dict[str, Any]]:
     return [
         {
             "key": step["key"],
@@ -125,17 +133,15 @@ def _steps(plan: Plan, latest: SeenRun | None) -> list[dict[str, Any]]:
             "after": begins_when(step),
             "when": step["when"],
             "for_each": step.get("for_each"),
+            "items": len(step["for_each"]) if isinstance(step.get("for_each"), list) else None,
             "compensates": bool(step.get("compensate")),
         }
         for number, step in sorted(plan.steps.items(), key=lambda one: plan.graph.rank[one[0]])
     ]
 
 
-def _run(seen: SeenRun) -> dict[str, Any]:
+def _run(seen: SeenRun, states: Mapping[int, str]) -> dict[str, Any]:
     take, execution = seen.take, seen.take.execution
-    counts: dict[str, int] = {}
-    for number in seen.steps:
-        counts[seen.status(number)] = counts.get(seen.status(number), 0) + 1
     return {
         "id": take.run_id,
         "status": str(execution.status),
@@ -143,7 +149,7 @@ def _run(seen: SeenRun) -> dict[str, Any]:
         "reason": execution.reason,
         "scheduled_for": execution.scheduled_for,
         "duration_ms": duration_ms(execution.started_at, execution.finished_at),
-        "counts": in_order(counts),
+        "counts": in_order(Counter(states.values())),
     }
 
 
@@ -152,14 +158,14 @@ def _column(seen: SeenRun) -> GridRun:
     return GridRun(str(execution.status), execution.scheduled_for, run_url(seen.take.run_id))
 
 
-def _grid(plan: Plan, runs: Sequence[SeenRun]) -> list[GridStep]:
+def _grid(plan: Plan, runs: Sequence[_Run]) -> list[GridStep]:
     """Return a row for each step of the version in force; runs come newest first."""
-    oldest_first = list(reversed(runs))
+    oldest_first = [states for _, states in reversed(runs)]
     return [
         GridStep(
             step["key"],
             f"#step-{step['key']}",
-            [seen.status(number) if number in seen.steps else None for seen in oldest_first],
+            [states.get(number) for states in oldest_first],
         )
         for number, step in sorted(plan.steps.items(), key=lambda one: plan.graph.rank[one[0]])
     ]

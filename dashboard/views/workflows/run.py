@@ -14,17 +14,21 @@ from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters
 from dashboard.payload_form import pretty
 from dashboard.step_facts import (
+    DIRECTION,
+    DIRECTIONS,
     bars_of,
     begins_when,
     dag_of,
     facts_of,
     in_order,
+    path_of,
     run_url,
 )
 from executions.choices import FINAL, RunPhase, Status
 from executions.loop.clocks import database_now
 from insight.presentation.execution import duration_ms
 from insight.presentation.workflow_runs import present_items, present_seen, present_step
+from insight.run_waits import waits_of, waits_text
 from insight.workflow_runs import SeenRun, find_take, item_total_of, number_of, see
 from tasks.models import Task
 from tasks.validation.workflow import workflow_fields
@@ -50,19 +54,23 @@ def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
     facts = facts_of(seen, shown["steps"])
     unbegun = sum(one.started_at is None for one in facts)
     notes = {one.number: one.counts for one in facts if one.counts}
-    states = {one.number: one.status for one in facts}
-    base = f"{run_url(run_id)}/steps/"
+    states = {one.number: one.state for one in facts}
+    base, path = f"{run_url(run_id)}/steps/", path_of(seen, facts)
     return render(
         request,
         "dashboard/workflow_run.html",
         {
             **_head(seen),
+            "waits": waits_text(waits_of(seen)),
             "run": shown,
             "run_id": run_id,
             "facts": facts,
             "failed": next((one for one in facts if one.number == _first_failed(seen)), None),
             "approvals": [one for one in facts if one.may_decide][:_APPROVALS],
-            "dag": [] if seen.plan is None else dag_of(seen.plan.graph, states, notes, base),
+            "dag": [] if seen.plan is None else dag_of(seen.plan.graph, states, notes, base, path),
+            "direction": read_filters(request, DIRECTION)["direction"],
+            "directions": DIRECTIONS,
+            "on_path": set(path),
             "bars": bars_of(facts),
             "unbegun": unbegun,
             "input_text": pretty(shown["input"]),

@@ -59,10 +59,38 @@ def test_the_summary_counts_the_states():
     assert summary == "4 steps in 3 layers: 1 pending, 1 running, 1 succeeded, 1 failed."
 
 
+def test_the_critical_path_is_thick_and_named_in_words():
+    steps = [
+        DagStep(1, "a", (), "SUCCEEDED", follows=0),
+        DagStep(2, "b", (1,), "SUCCEEDED"),
+        DagStep(3, "c", (1,), "SUCCEEDED", follows=1),
+        DagStep(4, "d", (2, 3), "SUCCEEDED", follows=3),
+    ]
+
+    markup = dag(steps)
+
+    names = ["".join(one.itertext()) for one in having(markup, "is-critical")]
+    assert [name.split(" path")[0] for name in names if name] == [
+        f"{key}, succeeded, on the critical" for key in "acd"
+    ]
+    lines = ["is-critical" in one.get("class", "") for one in having(markup, "edge")]
+    assert lines == [False, False, True, True]
+    assert "The critical path, drawn thick, has 3 steps." in texts(markup, "picture-summary")[0]
+
+
+@pytest.mark.parametrize(("direction", "grows"), [("across", "width"), ("down", "height")])
+def test_a_graph_is_drawn_in_the_direction_that_is_asked_for(direction: str, grows: str):
+    short, long = (having(dag(_chain(n), direction=direction), "dag")[0] for n in (2, 12))
+    other = {"width": "height", "height": "width"}[grows]
+
+    assert float(long.get(grows, 0)) > float(short.get(grows, 0))
+    assert long.get(other) == short.get(other)
+
+
 def test_a_long_key_is_cut_and_its_title_has_it_whole():
     markup = dag([DagStep(1, "x" * 64)])
 
-    assert texts(markup, "node-label") == ["x" * 19 + "…"]
+    assert texts(markup, "node-label") == ["x" * 11 + "…" + "x" * 8]
     assert ["".join(one.itertext()) for one in parsed(markup).iter("title")] == ["x" * 64]
 
 

@@ -7,8 +7,10 @@ from uuid import uuid4
 
 import pytest
 
+from dashboard.state_vocabulary import look_of
 from executions.models import DeadLetter, Execution, WorkflowStep
 from tests.dashboard.asking import queries_for
+from tests.support.workflow_steps import run_step
 from tests.support.workflows import begin_run, calls, make_workflow, work
 
 NAMED = {"n": "{{ steps.a.output.n }}", "m": "{{ steps.s.output.n }}"}
@@ -179,3 +181,87 @@ def test_the_dead_letter_of_a_run_leads_to_the_run_instead_of_a_retry(browser, a
 
     assert f'href="/workflow-runs/{run}"' in page
     assert f"/dead-letters/{letter.pk}/retry" not in page
+
+
+UNDO = {"target": {"url": "https://api.example.com/undo"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "word"), [("SUCCEEDED", "undone"), ("FAILED", "not undone"), (None, "being undone")]
+)
+def test_a_step_that_is_undone_is_no_plain_success(browser, alpha, status, word):
+    flow = [calls("a", compensate=UNDO), calls("b", "a")]
+    run = begin_run(make_workflow(alpha, flow, on_failure="compensate"))
+    run_step(run, "a")
+    run_step(run, "b", "FAILED")
+    if status:
+        work(run, lambda key, item: status)
+    client = browser(alpha)
+
+    page = client.get(f"/workflow-runs/{run}")
+    step = client.get(f"/workflow-runs/{run}/steps/a")
+    grid = client.get(f"/workflows/{page.context['task'].pk}")
+
+    assert look_of(page.context["dag"][0].state).label == word
+    assert look_of(page.context["bars"][0].state).label == word
+    assert f"</svg>{word}</span>" in page.text
+    assert f"</svg>{word}</span>" in step.text
+    assert "Compensation" in step.text
+    assert look_of(grid.context["grid_steps"][0].states[0]).label == word
+    assert ("Waiting for:</strong> undo of a" in page.text) == (status is None)
+
+
+def test_a_run_says_what_it_waits_for(browser, alpha):
+    steps = [{"key": "ok", "kind": "approval"}, calls("load", for_each=[1, 2])]
+    flow = make_workflow(alpha, steps)
+    run = begin_run(flow)
+    client = browser(alpha)
+
+    assert "<strong>Waiting for:</strong> ok, load 0/2" in client.get(f"/workflow-runs/{run}").text
+    assert "Waiting for: ok, load 0/2" in client.get("/workflows").text
+
+
+def test_the_critical_path_is_in_the_graph_and_in_the_list(browser, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a"), calls("b"), calls("c", "a", "b")]))
+    run_step(run, "a")
+    run_step(run, "b")
+    client = browser(alpha)
+    before = client.get(f"/workflow-runs/{run}")
+    work(run)
+
+    after = client.get(f"/workflow-runs/{run}")
+
+    assert [(one.key, one.follows) for one in after.context["dag"]] == [
+        ("a", None),
+        ("b", 0),
+        ("c", 2),
+    ]
+    assert after.text.count('<span class="tag">critical path</span>') == 2
+    assert before.context["on_path"] == {2}
+
+
+@pytest.mark.parametrize("direction", ["across", "down"])
+def test_the_direction_of_the_graph_is_kept_in_the_url(browser, alpha, direction):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+
+    answer = browser(alpha).get(f"/workflow-runs/{run}?direction={direction}")
+
+    assert answer.context["direction"] == direction
+    assert f'<a href="?direction={direction}" aria-current="true">' in answer.text
+
+
+def test_a_large_fan_out_costs_the_page_nothing(browser, alpha):
+    costs = []
+    for count in (2, 500):
+        items = list(range(count))
+        flow = make_workflow(alpha, [calls(f"f{n}", for_each=items) for n in range(3)])
+        run = begin_run(flow)
+        client = browser(alpha)
+        path = f"/workflow-runs/{run}"
+        costs.append((queries_for(client, path), len(client.get(path).content)))
+        step = client.get(f"{path}/steps/f1")
+        assert step.text.count('id="item-') == min(count, 50)
+
+    (few, short), (many, long) = costs
+    assert many == few
+    assert long < short + 500
