@@ -200,7 +200,7 @@ def _undo_bar(one: StepFacts) -> GanttBar | None:
     if one.undo is None or began is None:
         return None
     end = _moment(one.undo["finished_at"])
-    return GanttBar(f"undo of {one.key}", one.undo["status"], began, end, one.href)
+    return GanttBar(f"undo of {one.key}", one.undo["status"], began, end, one.href, undoes=True)
 
 
 def counts_text(counts: Mapping[str, int] | None) -> str:

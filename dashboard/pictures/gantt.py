@@ -36,6 +36,8 @@ class GanttBar:
     begin: datetime
     end: datetime | None = None
     href: str | None = None
+    #: It is not a step, but what undoes one.
+    undoes: bool = False
 
 
 def gantt(bars: Sequence[GanttBar], *, now: datetime, unbegun: int = 0) -> SafeString:
@@ -164,7 +166,9 @@ def _summary(bars: Sequence[GanttBar], now: datetime, unbegun: int) -> str:
     end = max(bar.end or now for bar in bars)
     spent = duration_text(max((end - bars[0].begin).total_seconds(), 0.0) * 1000)
     more = f" The first {MOST_BARS} are shown." if len(bars) > MOST_BARS else ""
-    return f"{plural(len(bars), 'step')} in {spent}.{more}{waits}"
+    undos = sum(bar.undoes for bar in bars)
+    undone = f" and {plural(undos, 'compensation')}" if undos else ""
+    return f"{plural(len(bars) - undos, 'step')}{undone} in {spent}.{more}{waits}"
 
 
 def _row(bar: GanttBar, span: _Span) -> tuple[str, ...]:

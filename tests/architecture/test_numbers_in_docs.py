@@ -12,6 +12,7 @@ from executions.bulk import canary, steps
 from executions.complete import outcome_stream
 from executions.housekeeping import worker_history
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
+from insight import run_waits
 from insight.forecast import hour
 from insight.statistics import history, minutes, present
 from notifications import claims, consumers, incidents
@@ -87,6 +88,7 @@ CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
         (r"waits for, at most (\d+)", [limits.STEP_DEPENDENCIES]),
         (r"at most (\d+) deep in each other", [children.DEEPEST]),
         (r"Waits, at most (\d+) days", [limits.RUNTIME_SECONDS / _DAY]),
+        (r"has at most (\d+) entries", [run_waits.MOST_WAITS]),
         (r"kept for (\d+) hours", _SIGNAL_HOURS),
         (
             r"at most ([\d,]+) items, (\d+) at one time unless given, at most (\d+)",

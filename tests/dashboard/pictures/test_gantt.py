@@ -32,6 +32,12 @@ def test_nothing_begun_yet_is_said_in_words():
     assert texts(markup, "picture-summary") == ["No step has begun yet. 3 steps did not begin."]
 
 
+def test_what_undoes_a_step_is_not_counted_as_one():
+    markup = gantt([_bar("a", 0, 1), GanttBar("undo of a", "FAILED", T, T, undoes=True)], now=T)
+
+    assert texts(markup, "picture-summary") == ["1 step and 1 compensation in 1 s."]
+
+
 def test_steps_are_in_the_order_in_which_they_began():
     markup = gantt([_bar("late", 5, 6), _bar("early", 0, 5)], now=T)
 
