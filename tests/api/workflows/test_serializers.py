@@ -28,7 +28,11 @@ def test_a_retry_is_of_all_that_failed_by_the_same_version_unless_told():
     body = RetryRunBody(data={})
 
     assert body.is_valid()
-    assert body.validated_data == {"from": "failed", "version": "original"}
+    assert body.validated_data == {
+        "from": "failed",
+        "version": "original",
+        "cancel_running": False,
+    }
 
 
 @pytest.mark.parametrize("value", [None, 0, [], {"n": 1}])
