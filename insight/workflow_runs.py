@@ -293,9 +293,11 @@ def item_counts_of(seen: SeenRun) -> dict[int, dict[str, int]]:
         if take == seen.take_of(step):
             found[step][open_status(status)] += count
     for step, fan in seen.fans.items():
-        if fan.total > fan.begun:
+        # Of those that have not begun, a person may have ended some.
+        left = min(fan.total - fan.begun, fan.total - sum(found[step].values()))
+        if left > 0:
             unbegun = "PENDING" if seen.state(step) is StepState.OPEN else "CANCELLED"
-            found[step][unbegun] += fan.total - fan.begun
+            found[step][unbegun] += left
     return {step: dict(counts) for step, counts in found.items()}
 
 

@@ -22,13 +22,22 @@ from shared.actor import Actor
 from shared.exceptions import Conflict, NotFound
 from shared.sql import run as execute
 from tasks.workflow.step_states import ENDED, StepState
-from workflows.advance import reading
+from workflows.advance import reading, waiting
 from workflows.advance.records import Failure, NewWait, StepEnd
 from workflows.advance.run import CANCELLED, Run
+from workflows.advance.scope import STATUS_OF
 from workflows.advance.stage import open_run
 from workflows.advance.writing import write
-from workflows.marking import SKIPPED, Mark, mark_step, output_that_can_be_kept
+from workflows.marking import (
+    ACTIONS,
+    SKIPPED,
+    Mark,
+    mark_step,
+    output_that_can_be_kept,
+    undecided_item,
+)
 from workflows.pausing import PAUSING, settle_pause
+from workflows.sealed import seal_output
 from workflows.taking_back import take_back
 
 
@@ -91,42 +100,61 @@ def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
     _change(tenant_id, run_id, change, ("run.resumed", {}), actor)
 
 
-def skip_step(tenant_id: UUID, run_id: UUID, key: str, *, actor: Actor) -> None:
+def skip_step(
+    tenant_id: UUID, run_id: UUID, key: str, item: int | None = None, *, actor: Actor
+) -> None:
     """End a step that waits as skipped. Raise Conflict for one that has ended, or calls something.
 
     A step that depends on it is judged by its condition: SKIPPED is no success. Of an ended run, a
-    step that has failed counts as skipped in the next take, which begins: :func:`mark_step`.
+    step that has failed counts as skipped in the next take, which begins: :func:`mark_step`. With
+    ``item``, end an item of a fan-out that has not begun.
     """
-    if _has_ended(tenant_id, run_id):
-        mark = Mark(key, StepState.SKIPPED, SKIPPED)
-        mark_step(tenant_id, run_id, mark, actor=actor)
-        return
-
-    def change(run: Run) -> None:
-        number = _undecided(run, key)
-        end = StepEnd(number, -1, "SKIPPED", SKIPPED, actor=actor.name)
-        run.end_step(end, StepState.SKIPPED)
-
-    _change(tenant_id, run_id, change, ("run.step_skipped", {"key": key}), actor)
+    mark = Mark(key, StepState.SKIPPED, SKIPPED)
+    _decide(tenant_id, run_id, mark, item, actor)
 
 
-def succeed_step(tenant_id: UUID, run_id: UUID, key: str, output: Any, *, actor: Actor) -> None:
+def succeed_step(
+    tenant_id: UUID,
+    run_id: UUID,
+    key: str,
+    output: Any,
+    item: int | None = None,
+    *,
+    actor: Actor,
+) -> None:
     """End a step that waits as succeeded, with an output. Raise Conflict as :func:`skip_step`.
 
-    Of an ended run, a step that has failed counts as succeeded in the next take, which begins.
+    Of an ended run, a step that has failed counts as succeeded in the next take, which begins. With
+    ``item``, end an item of a fan-out that has not begun.
     """
+    mark = Mark(key, StepState.SUCCEEDED, "marked_succeeded", output)
+    _decide(tenant_id, run_id, mark, item, actor)
+
+
+def _decide(tenant_id: UUID, run_id: UUID, mark: Mark, item: int | None, actor: Actor) -> None:
     if _has_ended(tenant_id, run_id):
-        mark = Mark(key, StepState.SUCCEEDED, "marked_succeeded", output)
+        if item is not None:
+            message = "The run has ended. Mark the step as a whole, or retry the run."
+            raise Conflict(message, code="step_ended")
         mark_step(tenant_id, run_id, mark, actor=actor)
         return
 
     def change(run: Run) -> None:
-        number = _undecided(run, key)
-        value = output_that_can_be_kept(output)
-        end = StepEnd(number, -1, "SUCCEEDED", "marked_succeeded", actor=actor.name)
-        run.end_step(end, StepState.SUCCEEDED, value)
+        output = output_that_can_be_kept(mark.output)
+        status = STATUS_OF[mark.state]
+        if item is not None:
+            number = undecided_item(run, _number(run, mark.key), item)
+            end = StepEnd(number, item, status, mark.reason, actor=actor.name)
+            if mark.state is StepState.SUCCEEDED and number in run.named:
+                end.output = seal_output(output, run_id, number, item, run.row.take)
+            done = mark.state is StepState.SUCCEEDED
+            waiting.decide(run, end, waiting.ITEM_DONE if done else waiting.ITEM_SKIPPED)
+            return
+        end = StepEnd(_undecided(run, mark.key), -1, status, mark.reason, actor=actor.name)
+        run.end_step(end, mark.state, output)
 
-    _change(tenant_id, run_id, change, ("run.step_succeeded", {"key": key}), actor)
+    facts = {"key": mark.key, **({} if item is None else {"item": item})}
+    _change(tenant_id, run_id, change, (ACTIONS[mark.reason], facts), actor)
 
 
 def approve_step(

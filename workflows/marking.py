@@ -11,13 +11,15 @@ from events import audit
 from executions.dead_letters import letters
 from executions.models import EndedWorkflowRun, WorkflowStep
 from shared.actor import Actor
-from shared.exceptions import Conflict, NotFound
-from shared.ids import first_id_at, moment_of
+from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
+from shared.ids import first_id_at, moment_of, step_id
 from tasks.workflow.step_states import StepState
 from workflows.advance.outputs import OutputInvalid, checked
 from workflows.advance.reading import MILLISECOND
 from workflows.advance.records import StepEnd
+from workflows.advance.run import Run
 from workflows.advance.scope import STATUS_OF
+from workflows.advance.waiting import decided
 from workflows.advance.writing import StepPlace, append_ends
 from workflows.plan import Plan, plan_of
 from workflows.retrying import NextTake, input_of, insert_take, lock_ended
@@ -79,6 +81,32 @@ def mark_step(tenant_id: UUID, run_id: UUID, mark: Mark, *, actor: Actor) -> int
     closed = letters.close_retried(tenant_id, ended.execution_id, made, actor)
     audit.record_many(tenant_id, actor, [*closed, changed])
     return take
+
+
+def undecided_item(run: Run, number: int, item: int) -> int:
+    """Return the number of a fan-out whose item has not begun.
+
+    Raise InvalidInput for a step of another kind, NotFound for an item that it does not have,
+    Conflict for one that is under way or has ended.
+    """
+    key = run.plan.keys[number]
+    if run.plan.steps[number].get("for_each") is None:
+        message = f"Step {key!r} has no items."
+        raise InvalidInput([FieldError("#/item", "no_items", message)])
+    if run.states[number] == StepState.PENDING:
+        raise Conflict(f"The items of step {key!r} are not known yet.", code="not_begun")
+    row = run.fans.get(number)
+    if row is None or not run.is_open(number):
+        raise Conflict(f"Step {key!r} has ended already.", code="step_ended")
+    if item >= row.fan.total:
+        raise NotFound(f"Step {key!r} has {row.fan.total} items, from 0.")
+    place = {"id": step_id(run.row.id, number, item, run.row.take)}
+    if item in decided(run, number) or WorkflowStep.objects.filter(**place).exists():
+        raise Conflict(f"Item {item} of step {key!r} has ended already.", code="step_ended")
+    if item < row.fan.begun:
+        message = f"Item {item} of step {key!r} is under way."
+        raise Conflict(message, code="still_running")
+    return number
 
 
 def _require_markable(ended: EndedWorkflowRun, number: int, mark: Mark) -> None:

@@ -20,6 +20,7 @@ from api.workflows.serializers import (
     CancelRunBody,
     RetryRunBody,
     RunSerializer,
+    SkipStepBody,
     SucceedStepBody,
 )
 from executions.triggering.triggers import Override
@@ -110,7 +111,7 @@ class ResumeRunView(_ControlView):
 class SkipStepView(_ControlView):
     """Skip a step."""
 
-    @extend_schema(operation_id="skip_run_step", request=EmptyBody, responses=_ANSWERED)
+    @extend_schema(operation_id="skip_run_step", request=SkipStepBody, responses=_ANSWERED)
     @idempotent(required=True)
     def post(self, request: Request, run_id: UUID, key: str) -> Response:
         """End a step that waits as SKIPPED; what depends on it is judged by its condition.
@@ -118,10 +119,10 @@ class SkipStepView(_ControlView):
         Of an ended run, a step that has failed or was cancelled counts as skipped in the next take,
         which begins with what comes behind it. 409 `still_running` for a step that calls something,
         `step_ended` for one that has ended otherwise, `run_compensated` where what succeeded was
-        undone.
+        undone. With `item`: only that item of a fan-out, which has not begun.
         """
-        self.read_body(EmptyBody)
-        control.skip_step(self.tenant_id, run_id, key, actor=self.actor)
+        item = self.read_body(SkipStepBody).get("item")
+        control.skip_step(self.tenant_id, run_id, key, item, actor=self.actor)
         return self.accepted(run_id)
 
 
@@ -135,8 +136,9 @@ class SucceedStepView(_ControlView):
 
         Also a step of an ended run that has failed or was cancelled, as for skipping it; 409 too.
         """
-        output = self.read_body(SucceedStepBody).get("output")
-        control.succeed_step(self.tenant_id, run_id, key, output, actor=self.actor)
+        body = self.read_body(SucceedStepBody)
+        output, item = body.get("output"), body.get("item")
+        control.succeed_step(self.tenant_id, run_id, key, output, item, actor=self.actor)
         return self.accepted(run_id)
 
 

@@ -24,7 +24,7 @@ from api.tasks.definition_serializers import DocumentedSerializer
 from api.workflows import schemas
 from executions.choices import Status
 from insight.run_waits import KINDS, MOST_WAITS
-from tasks.limits import NAME_LENGTH, STEP_KEY_LENGTH
+from tasks.limits import FAN_OUT_ITEMS, NAME_LENGTH, STEP_KEY_LENGTH
 from workflows.retrying import MOST_TAKES
 
 Answer = serializers.Serializer[Any]
@@ -108,8 +108,19 @@ class RetryRunBody(StrictSerializer):
         return {"from": begin, **super().get_fields()}
 
 
-class SucceedStepBody(StrictSerializer):
-    """The output that the step is given; left out, it has none."""
+class SkipStepBody(StrictSerializer):
+    """The item of a fan-out that is skipped; left out, the whole step."""
+
+    item = StrictIntegerField(
+        min_value=0,
+        max_value=FAN_OUT_ITEMS - 1,
+        required=False,
+        help_text="Of a fan-out: the number of an item that has not begun.",
+    )
+
+
+class SucceedStepBody(SkipStepBody):
+    """The output that the step, or its item, is given; left out, it has none."""
 
     output = AnyJSONField(required=False)
 

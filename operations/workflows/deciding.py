@@ -28,9 +28,17 @@ def add_step_options(parser: CommandParser) -> None:
     parser.add_argument("key", metavar="STEP", help="the key of the step")
 
 
+def add_skip_options(parser: CommandParser) -> None:
+    """Add the options of ``skip``."""
+    add_step_options(parser)
+    parser.add_argument(
+        "--item", type=int, metavar="N", help="of a fan-out: only this item, which has not begun"
+    )
+
+
 def add_succeed_options(parser: CommandParser) -> None:
     """Add the options of ``succeed``."""
-    add_step_options(parser)
+    add_skip_options(parser)
     parser.add_argument(
         "--output", metavar="JSON", help="the output of the step: JSON, @FILE, or - (stdin)"
     )
@@ -64,9 +72,10 @@ def add_signal_options(parser: CommandParser) -> None:
 
 def skip(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """End a step that waits as SKIPPED; of an ended run, one that has failed: the run goes on."""
+    item = _item(options)
 
     def change(run: Execution) -> None:
-        control.skip_step(run.tenant_id, run.id, options["key"], actor=COMMAND)
+        control.skip_step(run.tenant_id, run.id, options["key"], item, actor=COMMAND)
 
     _decide(command, options, change, "skipped", "Skip step {} of the run?")
 
@@ -75,11 +84,19 @@ def succeed(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """End a step that waits as SUCCEEDED, with an output; of an ended run as :func:`skip`."""
     text = options["output"]
     output = None if text is None else json_value(text, "--output", "#/output")
+    item = _item(options)
 
     def change(run: Execution) -> None:
-        control.succeed_step(run.tenant_id, run.id, options["key"], output, actor=COMMAND)
+        control.succeed_step(run.tenant_id, run.id, options["key"], output, item, actor=COMMAND)
 
     _decide(command, options, change, "marked as succeeded", "Mark step {} as succeeded?")
+
+
+def _item(options: Mapping[str, Any]) -> int | None:
+    item: int | None = options["item"]
+    if item is not None and item < 0:
+        raise wrong_use("--item", "items are counted from 0")
+    return item
 
 
 def approve(command: PunctualCommand, options: Mapping[str, Any]) -> None:

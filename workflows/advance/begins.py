@@ -17,7 +17,7 @@ from tasks.workflow.expressions import parse_expression
 from tasks.workflow.fans import Fan
 from tasks.workflow.references import Budget, Scope, TemplateInvalid, TemplateTooLarge, render
 from tasks.workflow.step_states import StepState
-from workflows.advance import children
+from workflows.advance import children, waiting
 from workflows.advance.outputs import MOST_BYTES, MOST_BYTES_OF_FAN, OutputInvalid
 from workflows.advance.records import Failure, FanRow, NewWait, StepBegin, StepEnd
 from workflows.advance.rendering import bounded, own_of
@@ -106,8 +106,14 @@ class Beginnings:
             if not begun:
                 break
             run.changes.fans.add(number)
+            decided = waiting.decided(run, number)
             for item in begun:
-                self._begin_item(number, item, row)
+                if item not in decided:
+                    self._begin_item(number, item, row)
+                elif decided[item] == waiting.ITEM_DONE:
+                    row.fan.succeeded += 1
+                else:
+                    row.fan.skipped += 1
             run.fan_ended(number)
 
     def output_of_fan(self, number: int, row: FanRow) -> dict[str, Any]:

@@ -157,6 +157,8 @@ class NewWait:
     correlation: str = ""
     #: How many seconds before the begin of the run an event may have come.
     earlier: float = 0.0
+    #: Of a fan-out: the item that is decided about before it begins.
+    item: int = -1
 
 
 @dataclass(slots=True)

@@ -18,6 +18,8 @@ LATE, UNWANTED = "late", "unwanted"
 MARKS = (LATE, UNWANTED)
 #: Waits that are the step itself.
 _KINDS = ("delay", "event", "approval")
+#: Items of a fan-out that a person has ended before they began, and how each counts.
+ITEM_DONE, ITEM_SKIPPED = "item_done", "item_skipped"
 #: What waits for the end of its time -> the reason and error code with which it fails.
 FAILURES = {
     "event": Failure("event_timeout", "The event did not come in time."),
@@ -87,3 +89,17 @@ def mark(run: Run, step: int, why: str) -> None:
     run.changes.waits.append(NewWait(step, why))
     run.waits[step] = [Waiting(run.row.id, step, -1, why, run.row.take, run.row.began_at, None)]
     run.changes.take_back.add(step)
+
+
+def decided(run: Run, step: int) -> dict[int, str]:
+    """Return the items of a fan-out that a person has ended before they began."""
+    kinds = (ITEM_DONE, ITEM_SKIPPED)
+    return {wait.item: wait.kind for wait in run.waits.get(step, ()) if wait.kind in kinds}
+
+
+def decide(run: Run, end: StepEnd, kind: str) -> None:
+    """End an item of a fan-out that has not begun; it is counted when its turn comes."""
+    run.append(end)
+    run.changes.waits.append(NewWait(end.step, kind, item=end.item))
+    wait = Waiting(run.row.id, end.step, end.item, kind, run.row.take, run.row.began_at, None)
+    run.waits.setdefault(end.step, []).append(wait)

@@ -115,7 +115,7 @@ def _write_waits(runs: Sequence[Run]) -> None:
             {
                 "runs": [row.id for row, _ in new],
                 "steps": [wait.step for _, wait in new],
-                "items": [-1 for _ in new],
+                "items": [wait.item for _, wait in new],
                 "kinds": [wait.kind for _, wait in new],
                 "takes": [row.take for row, _ in new],
                 "tenants": [row.tenant_id for row, _ in new],

@@ -68,8 +68,10 @@ def retry(request: ConsoleRequest, run_id: UUID) -> Done:
 def skip(request: ConsoleRequest, run_id: UUID, key: str) -> Done:
     """End a step that waits as skipped; of an ended run, one that has failed."""
     visitor = request.visitor
-    control.skip_step(visitor.tenant.pk, run_id, key, actor=visitor.actor)
-    return Done(f"Step {key} is skipped.")
+    item = _item(request)
+    control.skip_step(visitor.tenant.pk, run_id, key, item, actor=visitor.actor)
+    what = f"Step {key}" if item is None else f"Item {item} of step {key}"
+    return Done(f"{what} is skipped.")
 
 
 @action(Role.OPERATOR)
@@ -108,6 +110,16 @@ def _one_of(request: ConsoleRequest, name: str, known: tuple[str, ...], default:
         message = f"Choose one of {', '.join(known)}."
         raise InvalidInput([FieldError(f"#/{name}", "invalid", message)])
     return given
+
+
+def _item(request: ConsoleRequest) -> int | None:
+    given = request.POST.get("item", "")
+    if not given:
+        return None
+    if not (given.isascii() and given.isdecimal() and len(given) < 6):
+        message = "The form names no item. Load the page again."
+        raise InvalidInput([FieldError("#/item", "invalid", message)])
+    return int(given)
 
 
 def _take(request: ConsoleRequest) -> int:

@@ -123,9 +123,9 @@ class Command(VerbCommand):
         Verb(
             "skip",
             "end a step as skipped: one that waits, or that has failed in an ended run",
-            (f"workflows skip {_RUN} report --yes",),
+            (f"workflows skip {_RUN} report --yes", f"workflows skip {_RUN} load --item 17 --yes"),
             deciding.skip,
-            deciding.add_step_options,
+            deciding.add_skip_options,
             dangerous=True,
         ),
         Verb(

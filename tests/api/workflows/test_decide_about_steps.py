@@ -190,3 +190,20 @@ def test_a_failed_step_of_an_ended_run_is_marked_and_the_run_goes_on(
     assert work(run) == ran
     assert shown(client, run)["status"] == "SUCCEEDED"
     assert problem(act(client, run, "steps/a/skip")) == (409, "step_ended")
+
+
+@pytest.mark.parametrize("verb", ["skip", "succeed"])
+def test_an_item_of_a_fan_out_that_has_not_begun_is_ended(client, alpha, verb):
+    flow = make_workflow(alpha, [calls("load", for_each=[1, 2, 3], max_parallel=1)])
+    run = begin_run(flow)
+
+    answer = act(client, run, f"steps/load/{verb}", {"item": 2})
+
+    assert answer.status_code == 202, answer.content
+    assert problem(act(client, run, f"steps/load/{verb}", {"item": 0})) == (409, "still_running")
+    assert act(client, run, f"steps/load/{verb}", {"item": 3}).status_code == 404
+    assert pointers(act(client, run, f"steps/load/{verb}", {"item": -1})) == {
+        ("#/item", "min_value")
+    }
+    assert work(run) == ["load[0]", "load[1]"]
+    assert shown(client, run)["status"] == "SUCCEEDED"

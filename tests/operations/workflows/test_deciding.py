@@ -153,3 +153,13 @@ def test_a_failed_step_of_an_ended_run_is_marked_and_the_run_goes_on(alpha):
 
     assert said.out == f"step a marked as succeeded\nrun {run} is PENDING\n"
     assert payloads_of(run, 2) == ["hand"]
+
+
+@pytest.mark.parametrize("verb", ["skip", "succeed"])
+def test_an_item_of_a_fan_out_that_has_not_begun_is_ended(alpha, verb):
+    run = begin_run(make_workflow(alpha, [calls("load", for_each=[1, 2], max_parallel=1)]))
+
+    assert call("workflows", verb, str(run), "load", "--item", "-1", "--yes").code == 2
+    assert call("workflows", verb, str(run), "load", "--item", "1", "--yes").code == 0
+
+    assert work(run) == ["load[0]"]

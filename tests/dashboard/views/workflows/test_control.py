@@ -190,3 +190,14 @@ def test_a_failed_step_of_an_ended_run_is_marked_from_its_page(client, alpha):
 
     assert work(run) == ["b"]
     assert status_of(run) == "SUCCEEDED"
+
+
+def test_an_item_that_has_not_begun_is_skipped_from_the_page_of_its_step(client, alpha):
+    run = begin_run(make_workflow(alpha, [calls("load", for_each=[1, 2], max_parallel=1)]))
+    page = client.get(f"/workflow-runs/{run}/steps/load").text
+    assert (page.count('name="item"'), 'name="item" value="1"' in page) == (1, True)
+
+    assert "names no item" in _do(client, run, "steps/load/skip", item="x")
+    assert "Item 1 of step load is skipped" in _do(client, run, "steps/load/skip", item="1")
+
+    assert work(run) == ["load[0]"]
