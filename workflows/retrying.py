@@ -129,7 +129,10 @@ def lock_ended(tenant_id: UUID, run_id: UUID) -> tuple[EndedWorkflowRun, Task]:
     standing_pauses.share_active(tenant_id)
     ended = _ended(tenant_id, run_id)
     letters.lock_open(tenant_id, ended.execution_id)
-    task = lock_tasks([ended.task_id])[ended.task_id]
+    task = lock_tasks([ended.task_id]).get(ended.task_id)
+    if task is None:
+        # Its tenant has been removed meanwhile.
+        raise NotFound("There is no such run.")
     require_there(task)
     # Again, under the lock: of two retries at one time, the second finds the first.
     ended = _ended(tenant_id, run_id)

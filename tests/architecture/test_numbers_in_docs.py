@@ -111,7 +111,12 @@ CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
         ),
         (r"of its own; (\d+) takes at most", [retrying.MOST_TAKES]),
         (r"or has more than (\d+) KiB", [outputs.MOST_BYTES / 1024]),
-        (r"made more than (\d+) KiB", [outputs.MOST_BYTES / 1024]),
+        (
+            r"made more than (\d+) KiB of what it sends, or more than ([\d,]+) KiB of its items",
+            [outputs.MOST_BYTES / 1024, outputs.MOST_BYTES_OF_FAN / 1024],
+        ),
+        (r"of a run has at most (\d+) entries", [run_waits.MOST_WAITS]),
+        (r"have at most ([\d,]+) KiB\.", [outputs.MOST_BYTES_OF_FAN / 1024]),
     ],
     "overview": [
         (r"instants of the next (\d+) s", [conf().horizon_seconds]),
