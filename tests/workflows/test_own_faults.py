@@ -12,20 +12,16 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from executions.bulk.items import Batch, Order
-from executions.bulk.verbs import cancel_executions
 from executions.changes import changing
 from executions.complete.recording import record_in_batches
 from executions.external import callbacks
 from executions.external.callbacks import Failure
 from executions.external.pools import change_pool
 from executions.ledger.days import oldest_open
-from executions.loop.clocks import database_now
 from executions.models import DeadLetter, EndedWorkflowRun, Execution, MinuteStat
 from executions.ownership.partitions import Partitions
 from executions.transitions import Finish
 from shared.exceptions import Conflict
-from shared.ids import new_id
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.validation.workflow import parse_workflow_patch
@@ -199,11 +195,6 @@ def _cancel(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
     take_back({run_id: {1}})
 
 
-def _cancel_in_bulk(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
-    order = Order(new_id(), tenant.id, ACTOR, {}, None, database_now())
-    cancel_executions(order, Batch([Execution.objects.get(run_id=run_id).id]))
-
-
 def _delete_and_record(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
     row = claim(run_id)["a"]
     delete(Task.objects.get(pk=Execution.objects.get(pk=run_id).task_id))
@@ -216,7 +207,6 @@ def _delete_and_record(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) 
         (_record, "SUCCEEDED"),
         (_rescue, "FAILED"),
         (_cancel, "CANCELLED"),
-        (_cancel_in_bulk, "CANCELLED"),
         (_delete_and_record, "SUCCEEDED"),
     ],
 )

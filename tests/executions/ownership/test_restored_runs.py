@@ -135,6 +135,7 @@ def test_the_restore_itself_compensates_and_fails_nothing(tenant: Tenant, runs: 
         cursor.execute("UPDATE workflow_runs SET deadline_at = deadline_at - interval '1 hour'")
 
     restored.confirm(restored.preview(), actor=ACTOR, runs=runs)
+    settle_pauses_in(EVERYWHERE)
     pass_time()
     go_on(run)
 
@@ -155,6 +156,7 @@ def test_the_restore_itself_compensates_and_fails_nothing(tenant: Tenant, runs: 
     approve_step(tenant.id, run, "ask", approved=True, take=1, note="", actor=ACTOR)
     if runs == PAUSE:
         resume_run(tenant.id, run, actor=ACTOR)
+        settle_pauses_in(EVERYWHERE)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE workflow_waits SET due_at = now() WHERE kind = 'delay'")
     pass_time()
