@@ -76,8 +76,8 @@ WORKFLOWS = (
         "what a process that died has left in the inbox is never applied",
         (f"{_STAGES}::test_an_end_that_no_process_advanced_is_repaired_after_a_second",),
         _ENDS,
-        "interval '1 second' AND",
-        "interval '1 second' AND false AND",
+        "interval '1 second'",
+        "interval '1 second' AND false",
         "-- name: left_behind\n",
     ),
     one(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import pytest
@@ -25,6 +26,13 @@ GUARD = """AND e.fencing_token = o.token AND CASE
         WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END"""
 
 
+#: Each two in both orders; the second order is of the long tests.
+PAIRS = [
+    pytest.param(first, second, marks=pytest.mark.slow if first > second else ())
+    for first, second in product(OPERATIONS, repeat=2)
+]
+
+
 @pytest.fixture
 def ground(transactional_db: None, settings: Any) -> Iterator[None]:
     keep_ten_days(settings)
@@ -33,8 +41,7 @@ def ground(transactional_db: None, settings: Any) -> Iterator[None]:
     forget()
 
 
-@pytest.mark.parametrize("second", OPERATIONS)
-@pytest.mark.parametrize("first", OPERATIONS)
+@pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_two_operations_at_once_leave_what_must_be_true(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch, first: str, second: str
 ):
