@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from executions import run_signals
-from executions.changes.paused_places import PLACE_PAUSED, held_places
+from executions.changes.paused_places import reasons_to_hold
 from executions.ledger import final_log, minute_stats, settling
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
@@ -17,8 +17,6 @@ from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import rows, run
 from tasks import standing_pauses
-from tasks.choices import TENANT_SUSPENDED
-from tenants.models import Tenant
 from workflows.advance.records import RunRow, StepBegin
 from workflows.plan import Call, Plan
 
@@ -61,21 +59,9 @@ def _call_of(plan: Plan, begin: StepBegin) -> Call:
 
 def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
     """Return why each step is on hold from its begin, '' where it is not."""
-    suspended = set(
-        Tenant.objects.filter(
-            pk__in={row.tenant_id for row, _, _ in made}, suspended_at__isnull=False
-        ).values_list("pk", flat=True)
-    )
-    places = {row.tenant_id: held_places(row.tenant_id) for row, _, _ in made}
-    found = []
-    for row, plan, begin in made:
-        call = _call_of(plan, begin)
-        if row.tenant_id in suspended:
-            found.append(TENANT_SUSPENDED)
-        else:
-            is_paused = places[row.tenant_id](call.pool, call.destination)
-            found.append(PLACE_PAUSED if is_paused else "")
-    return found
+    reason = reasons_to_hold({row.tenant_id for row, _, _ in made})
+    calls = [(row.tenant_id, _call_of(plan, begin)) for row, plan, begin in made]
+    return [reason(tenant_id, call.pool, call.destination) for tenant_id, call in calls]
 
 
 def _of_steps(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> dict[str, object]:

@@ -6,14 +6,16 @@ says that nothing calls it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from uuid import UUID
 
 from executions.choices import Status
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from tasks import standing_pauses
+from tasks.choices import TENANT_SUSPENDED
 from tasks.models import Pause
+from tenants.models import Tenant
 
 #: The reason of a step that waits for its pool or destination.
 PLACE_PAUSED = "place_paused"
@@ -55,6 +57,26 @@ def held_places(tenant_id: UUID) -> Callable[[str, str], bool]:
         )
 
     return covered
+
+
+def reasons_to_hold(tenant_ids: Collection[UUID]) -> Callable[[UUID, str, str], str]:
+    """Return why a step is on hold, by tenant, pool and destination; '' where it is not.
+
+    The caller shares the pauses of the tenants.
+    """
+    suspended = set(
+        Tenant.objects.filter(pk__in=tenant_ids, suspended_at__isnull=False).values_list(
+            "pk", flat=True
+        )
+    )
+    places = {tenant_id: held_places(tenant_id) for tenant_id in tenant_ids}
+
+    def reason(tenant_id: UUID, pool: str, destination: str) -> str:
+        if tenant_id in suspended:
+            return TENANT_SUSPENDED
+        return PLACE_PAUSED if places[tenant_id](pool, destination) else ""
+
+    return reason
 
 
 def _lock(

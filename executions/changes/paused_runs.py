@@ -9,13 +9,11 @@ from __future__ import annotations
 from uuid import UUID
 
 from executions.changes import bulk_pause
-from executions.changes.paused_places import PLACE_PAUSED, held_places
+from executions.changes.paused_places import reasons_to_hold
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
-from tasks.choices import TENANT_SUSPENDED
-from tenants.models import Tenant
 
 #: The reason of a step that waits for its run; the statements repeat it.
 RUN_PAUSED = "run_paused"
@@ -44,12 +42,8 @@ def free_steps_of(tenant_id: UUID, run_id: UUID, limit: int) -> int:
     found = rows("pausing/lock_steps_to_free", {"run": run_id, "limit": limit})
     if not found:
         return 0
-    is_suspended = Tenant.objects.filter(pk=tenant_id, suspended_at__isnull=False).exists()
-    is_paused = held_places(tenant_id)
-    reasons = [
-        TENANT_SUSPENDED if is_suspended else PLACE_PAUSED if is_paused(pool, destination) else ""
-        for _, pool, destination in found
-    ]
+    reason = reasons_to_hold([tenant_id])
+    reasons = [reason(tenant_id, pool, destination) for _, pool, destination in found]
     run("pausing/free_steps_of_run", {"ids": [row[0] for row in found], "reasons": reasons})
     wake_schedulers_in(0.0)
     return len(found)
