@@ -21,8 +21,6 @@ from wire import outcomes
 log = logging.getLogger("executions.workers.outbox")
 
 _RETRY_SECONDS = 0.2
-#: How long outcomes of workflows' steps are gathered: the next steps wait for them.
-_PROMPT_SECONDS = 0.005
 #: Captured answers make outcomes large; recorders read many entries at once.
 _ENTRY_BYTES = 1024 * 1024
 #: How long accepted outcomes are kept, and how many bytes of them: recorders lag by less.
@@ -78,7 +76,7 @@ class Outbox:
         try:
             async with asyncio.timeout(conf().outcome_flush_seconds):
                 await self._prompt.wait()
-                await asyncio.sleep(_PROMPT_SECONDS)
+                await asyncio.sleep(outcomes.PROMPT_SECONDS)
         except TimeoutError:
             pass  # The usual time is over.
 

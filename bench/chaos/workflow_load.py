@@ -1,8 +1,8 @@
 """Runs of workflows beside the load of an experiment, and their judge.
 
 Four graphs in turn, two runs a second: a join, a fan-out with a join, a failure that ends a run,
-and one that leaves another branch alone. How each step has to end is known beforehand, whatever
-fault is injected. Their steps call a receiver of their own, whose ledger says what ran and when.
+and one that leaves another branch alone. How each step has to end is known beforehand, and no
+fault changes it. Their steps call a receiver of their own, whose ledger says what ran and when.
 """
 
 from __future__ import annotations

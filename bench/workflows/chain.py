@@ -1,8 +1,8 @@
 """Chains of 10 and of 40 steps: from the end of a step to the request of the next one.
 
 Both are the receiver's moments: it answers a step at once, and notes when the next one comes. With
-``--rate`` so many ordinary executions a second run beside; their start delay is told of turns with
-chains and of turns without, in turns. Targets beside 500 a second: p50 under 20, p99 under 100 ms.
+``--rate`` ordinary executions run beside, at this rate a second, and their start delay is measured
+with chains and without, in turns. Targets beside 500 a second: p50 under 20, p99 under 100 ms.
 Run: ``python -m bench.workflows chain --start --rate 500``.
 """
 

@@ -21,7 +21,7 @@ def workflow(name: str, steps: Sequence[Step], **parts: Any) -> dict[str, Any]:
 
 
 def chain(url: str, length: int) -> dict[str, Any]:
-    """Return a chain of so many steps: each waits for the one before it."""
+    """Return a chain of this length: each step waits for the one before it."""
     steps = [calls("s1", url, payload={"step": 1})]
     for number in range(2, length + 1):
         steps.append(calls(f"s{number}", url, f"s{number - 1}", payload={"step": number}))

@@ -41,7 +41,7 @@ def add_parser(parsers: Any) -> None:
 
 
 def start_all(tenant_id: UUID, workflow_id: UUID, count: int) -> list[str]:
-    """Start so many runs in one transaction; return their ids."""
+    """Start this many runs in one transaction; return their ids."""
     from django.db import transaction
 
     from shared.actor import COMMAND

@@ -1,4 +1,4 @@
-"""The ordinary executions beside runs: one-time tasks, created ahead, so many a second."""
+"""The ordinary executions beside runs: one-time tasks, created ahead, at a steady rate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STALL_SECONDS = 60.0
 
 
 def plan_of(target: Target, rate: float, seconds: float) -> Plan:
-    """Return a plan of so many calls a second, due late enough to create its tasks before."""
+    """Return a plan of this many calls a second, due late enough to create its tasks before."""
     count = max(1, round(rate * seconds))
     lead = count / _CREATED_PER_SECOND + Conf().horizon_seconds + _SPARE_SECONDS
     return Plan(target.url, count, round((time.time() + lead) * 1000), step_ms=1000 / rate)

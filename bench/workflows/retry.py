@@ -98,7 +98,7 @@ async def kill_everything(product: Installation, *, doubt: float = 0.0) -> Fault
 
 
 def alive(pids: Collection[int]) -> list[int]:
-    """Return those that run; one that has ended, and that nobody has asked for, does not."""
+    """Return those that run; a zombie, whose parent has not read its end, does not."""
     stats = snapshot()
     return [pid for pid in pids if pid in stats and not _is_zombie(pid)]
 

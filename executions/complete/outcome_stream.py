@@ -23,6 +23,7 @@ from shared.redis_client import (
     blocking_client,
     client,
 )
+from wire.outcomes import PROMPT_SECONDS
 
 log = logging.getLogger("executions.engine.outcome_stream")
 
@@ -33,8 +34,6 @@ _SIDE_LIST_CHARACTERS = 4096
 #: Entries of another recorder that are pending this long are taken over.
 _CLAIM_AFTER_MS = 5000
 _CLAIM_EVERY_SECONDS = 1.0
-#: How long others are gathered with an outcome that others wait for.
-_PROMPT_SECONDS = 0.005
 #: Consumers idle for this long and without pending entries are removed: one per restart.
 _FORGET_AFTER_MS = 3600 * 1000
 
@@ -85,7 +84,7 @@ class OutcomeConsumer:
         if seconds <= 0.0 or self._redis is None:
             return seconds
         told = self._redis.blpop([OUTCOME_PROMPT], timeout=seconds)
-        return _PROMPT_SECONDS if told else 0.0
+        return PROMPT_SECONDS if told else 0.0
 
     def postpone(self, entries: Sequence[Entry]) -> None:
         """Leave entries pending: the first recorder that looks in some seconds reads them again."""

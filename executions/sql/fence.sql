@@ -58,7 +58,8 @@ FROM overdue o GROUP BY policy ORDER BY policy
 -- name: unfinished
 -- Counts work that was under way: running in our workers, leased or accepted outside, retries that
 -- are due, retries that wait, and due work outside the schedule or with a reason, such as a
--- coalesced run. Runs of workflows are counted apart. Indexes open_executions_leased_idx and open_executions_due_idx.
+-- coalesced run. Runs of workflows are counted apart. Indexes open_executions_leased_idx and
+-- open_executions_due_idx.
 SELECT count(*) FILTER (WHERE e.status = 'RUNNING' AND NOT outside),
        count(*) FILTER (WHERE e.status IN ('QUEUED', 'RUNNING') AND outside),
        count(*) FILTER (WHERE repeated AND e.due_at < statement_timestamp()),

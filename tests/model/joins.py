@@ -20,7 +20,7 @@ FIRST, SECOND, JOIN = range(3)
 PARENTS = (FIRST, SECOND)
 
 TOLD, ASKING, LOCKED, TAKEN = "told", "asking", "locked", "taken"
-NOBODY = -1
+NO_OWNER = -1
 
 TWICE = "a step begins twice"
 EARLY = "a join begins before its parents have succeeded"
@@ -58,7 +58,7 @@ class JoinState(NamedTuple):
     states: tuple[str, ...] = (OPEN, OPEN, PENDING)
     takes: tuple[int, ...] = (1, 1, 0)
     take: int = 1
-    owner: int = NOBODY
+    owner: int = NO_OWNER
     #: How it has ended; its row is gone then.
     over: str = ""
     inbox: tuple[End, ...] = ()
@@ -69,7 +69,7 @@ class JoinState(NamedTuple):
     processes: tuple[Advance, ...] = ()
     faults: int = 0
     retries: int = 0
-    #: Which steps have begun, by take: watched, and known to nobody.
+    #: Which steps have begun, by take: watched, and known to no process.
     begun: frozenset[tuple[int, int]] = frozenset({(FIRST, 1), (SECOND, 1)})
     broken: str = ""
 
@@ -137,7 +137,7 @@ def _ends(state: JoinState, setup: JoinSetup, place: int, actor: str) -> Iterato
 
 def _advances(state: JoinState, setup: JoinSetup, place: int, actor: str) -> Iterator[JoinMove]:
     one = state.processes[place]
-    may_lock = state.owner == NOBODY or setup.planted == planted.RUN_UNLOCKED
+    may_lock = state.owner == NO_OWNER or setup.planted == planted.RUN_UNLOCKED
     if one.phase == TOLD and state.over:
         yield JoinMove(actor, "find no run", _put(state, place, Advance()))
     elif one.phase == TOLD and setup.planted == planted.JUDGED_AS_BEFORE:
@@ -164,7 +164,7 @@ def _taken(state: JoinState, place: int) -> JoinState:
 def _committed(state: JoinState, setup: JoinSetup, place: int) -> JoinState:
     one = state.processes[place]
     after = _put(state, place, Advance())
-    after = after._replace(owner=NOBODY if state.owner == place else state.owner)
+    after = after._replace(owner=NO_OWNER if state.owner == place else state.owner)
     if state.over:
         return after
     states, takes = list(one.states), state.takes
@@ -221,7 +221,7 @@ def _faults(state: JoinState, setup: JoinSetup) -> Iterator[JoinMove]:
             if setup.planted == planted.TAKEN_BEFORE:
                 inbox = state.inbox
             gone = state._replace(
-                owner=NOBODY if state.owner == place else state.owner,
+                owner=NO_OWNER if state.owner == place else state.owner,
                 inbox=() if state.over else inbox,
             )
             name = "scheduler" if place == setup.recorders else f"recorder {place + 1}"
