@@ -13,9 +13,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import orjson
 
-#: How long worker and recorder each gather others with the outcome of a workflow's step: the next
-#: steps wait for it.
-PROMPT_SECONDS = 0.005
 _VERSION = b"\x01"
 #: Lengths of the JSON, the sealed answer, log or progress, and the sealed result.
 _HEAD = struct.Struct("<III")

@@ -21,6 +21,9 @@ from wire import outcomes
 log = logging.getLogger("executions.workers.outbox")
 
 _RETRY_SECONDS = 0.2
+#: Least time between two entries that others wait for: the first goes at once, and many short
+#: steps share an entry.
+_PROMPT_SECONDS = 0.005
 #: Captured answers make outcomes large; recorders read many entries at once.
 _ENTRY_BYTES = 1024 * 1024
 #: How long accepted outcomes are kept, and how many bytes of them: recorders lag by less.
@@ -37,6 +40,8 @@ class Outbox:
         self._wake = asyncio.Event()
         #: Something waits that others wait for.
         self._prompt = asyncio.Event()
+        #: When the latest of such entries was sent.
+        self._prompt_sent_at = float("-inf")
         self._empty = asyncio.Event()
         self._empty.set()
         #: Accepted outcomes, each with the moment of its acceptance.
@@ -45,10 +50,9 @@ class Outbox:
         self._incarnation: object = self
 
     def put(self, outcome: outcomes.Row, *, prompt: bool = False) -> None:
-        """Add an outcome; it is sent within milliseconds, a prompt one within few.
+        """Add an outcome; it is sent within milliseconds.
 
-        Prompt outcomes are gathered, too: otherwise many short workflows would make every batch a
-        batch of one.
+        A prompt one is sent at once, or with the next entry of prompt ones.
         """
         if prompt:
             self._prompt.set()
@@ -72,11 +76,12 @@ class Outbox:
             self._empty.set()
 
     async def _gather(self) -> None:
-        """Wait for other outcomes, and not for long once a prompt one waits."""
+        """Wait for other outcomes, until a prompt one may be sent."""
         try:
             async with asyncio.timeout(conf().outcome_flush_seconds):
                 await self._prompt.wait()
-                await asyncio.sleep(outcomes.PROMPT_SECONDS)
+                since = time.monotonic() - self._prompt_sent_at
+                await asyncio.sleep(max(0.0, _PROMPT_SECONDS - since))
         except TimeoutError:
             pass  # The usual time is over.
 
@@ -125,6 +130,7 @@ class Outbox:
             pipeline.lpush(OUTCOME_PROMPT, b"1")
             pipeline.ltrim(OUTCOME_PROMPT, 0, 0)
             await pipeline.execute()
+        self._prompt_sent_at = time.monotonic()
 
     def _keep(self, accepted: list[bytes]) -> None:
         now = time.monotonic()

@@ -23,7 +23,6 @@ from shared.redis_client import (
     blocking_client,
     client,
 )
-from wire.outcomes import PROMPT_SECONDS
 
 log = logging.getLogger("executions.engine.outcome_stream")
 
@@ -76,15 +75,13 @@ class OutcomeConsumer:
             ensure_group()
             return []
 
-    def gather(self, seconds: float) -> float:
-        """Wait this long for outcomes to come; return for how long to wait on.
+    def gather(self, seconds: float) -> None:
+        """Wait this long for outcomes to come.
 
         Others wait for the outcomes of workflows' steps: one that comes ends this at once.
         """
-        if seconds <= 0.0 or self._redis is None:
-            return seconds
-        told = self._redis.blpop([OUTCOME_PROMPT], timeout=seconds)
-        return PROMPT_SECONDS if told else 0.0
+        if seconds > 0.0 and self._redis is not None:
+            self._redis.blpop([OUTCOME_PROMPT], timeout=seconds)
 
     def postpone(self, entries: Sequence[Entry]) -> None:
         """Leave entries pending: the first recorder that looks in some seconds reads them again."""

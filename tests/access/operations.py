@@ -70,10 +70,15 @@ class Operation:
     def ask(self, world: World, caller: Caller, key: str | None, **headers: str) -> Any:
         """Make the call about the world's rows; ``key`` is the Idempotency-Key."""
         method, template = self.call.split()
-        sent = _filled(self.body, {**world.ids, "own_member": caller.member or world.ids["member"]})
+        sent = self.filled(world, caller)
         if key is not None:
             headers["idempotency_key"] = key
         return caller.client.call(method, world.path(template), sent, **headers)
+
+    def filled(self, world: World, caller: Caller) -> Any:
+        """Return the body with the world's ids."""
+        own = caller.member or world.ids["member"]
+        return _filled(self.body, {**world.ids, "own_member": own})
 
 
 def _filled(given: Any, ids: dict[str, Any]) -> Any:

@@ -35,6 +35,39 @@ class Stream:
         self.entries.append([outcomes.decode(frame) for frame in outcomes.split(fields["d"])])
 
 
+class PromptStream(Stream):
+    """Takes entries that others wait for."""
+
+    def pipeline(self, transaction: bool) -> PromptPipeline:
+        return PromptPipeline(self)
+
+
+class PromptPipeline:
+    """Adds its entry to the stream when it is executed."""
+
+    def __init__(self, stream: PromptStream) -> None:
+        self.stream = stream
+        self.fields: dict[str, bytes] = {}
+
+    async def __aenter__(self) -> PromptPipeline:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    def xadd(self, name: str, fields: dict[str, bytes]) -> None:
+        self.fields = fields
+
+    def lpush(self, name: str, value: bytes) -> None:
+        assert (name, value) == (OUTCOME_PROMPT, b"1")
+
+    def ltrim(self, name: str, start: int, end: int) -> None:
+        assert (name, start, end) == (OUTCOME_PROMPT, 0, 0)
+
+    async def execute(self) -> None:
+        await self.stream.xadd(OUTCOME_STREAM, self.fields)
+
+
 def put(outbox: Outbox, **row: Any) -> None:
     given: Any = row
     outbox.put(given)
@@ -100,6 +133,30 @@ async def test_of_any_number_of_prompt_entries_one_is_told(settings: Settings) -
     await connection.aclose()
 
     assert (client().xlen(OUTCOME_STREAM), client().llen(OUTCOME_PROMPT)) == (3, 1)
+
+
+async def test_prompt_entries_keep_their_distance(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    # Both times outlast the test.
+    settings.PUNCTUAL = replace(conf(), outcome_flush_seconds=3600.0)
+    monkeypatch.setattr("worker.outbox._PROMPT_SECONDS", 3600.0)
+    stream = PromptStream()
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only pipeline is called
+    sender = asyncio.create_task(outbox.run())
+    first: Any = {"token": 1}
+    outbox.put(first, prompt=True)
+    await asyncio.wait_for(outbox.flushed(), 60)
+
+    for token in (2, 3):
+        later: Any = {"token": token}
+        outbox.put(later, prompt=True)
+        for _ in range(20):
+            await asyncio.sleep(0)
+    sender.cancel()
+
+    assert stream.entries == [[{"token": 1}]]
+    assert len(outbox) == 2
 
 
 async def test_an_entry_is_bounded(settings: Settings) -> None:

@@ -68,7 +68,8 @@ def _complete(recorder: Recorder, news: News) -> float:
     counts = recorder.run_once()
     if counts.done:
         news.hurry()
-    return recorder.stream.gather(counts.next_in)
+    recorder.stream.gather(counts.next_in)
+    return 0.0
 
 
 def _tidy(recorder: Recorder) -> float:
