@@ -20,6 +20,7 @@ from shared import redis_client
 from tests.support.emptying import empty_instead_of_truncating
 from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.servers import start_servers
+from tests.support.standing_clock import make_standing_clock
 from tests.support.together import TogetherScheduling
 
 # A test that is about a server which does not answer sets its own time.
@@ -113,6 +114,7 @@ def django_db_setup(
 
     with django_db_blocker.unblock(), transaction.atomic():  # type: ignore[attr-defined]  # pytest-django's blocker
         days.ensure_days_ahead(database_now())
+        make_standing_clock()
     empty_instead_of_truncating()
 
 

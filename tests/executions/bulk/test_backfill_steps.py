@@ -90,6 +90,7 @@ def test_each_instant_is_an_execution_that_waits_for_its_turn(task: Task):
     assert release() == []
 
 
+@pytest.mark.moving_clock
 def test_the_order_of_the_instants_is_the_order_of_their_turns(task: Task):
     job = run_job(make_backfill(task))
 
@@ -326,6 +327,7 @@ def test_more_than_one_statement_takes_are_cancelled_in_parts(
     assert Event.objects.filter(name="execution.cancelled", task_id=task.id).count() == 61
 
 
+@pytest.mark.moving_clock
 @pytest.mark.parametrize("most", [1, 4])
 def test_no_more_run_at_a_time_than_allowed_and_each_runs_once_in_order(task: Task, most: int):
     ten = Wanted(HOUR.start, HOUR.start + timedelta(minutes=9), most)
@@ -347,6 +349,7 @@ def test_no_more_run_at_a_time_than_allowed_and_each_runs_once_in_order(task: Ta
     assert count_executions(job)["succeeded"] == 10
 
 
+@pytest.mark.moving_clock
 def test_while_its_task_is_paused_a_backfill_waits(task: Task):
     job = run_job(make_backfill(task))
     look = make_look()

@@ -44,6 +44,7 @@ def test_a_pause_whose_time_has_come_ends_and_lets_its_tasks_go(alpha, partition
     assert ending_pauses.run_once(partitions).done == 0
 
 
+@pytest.mark.moving_clock
 def test_work_that_was_held_goes_out_again(alpha, partitions):
     task = make_task(alpha, once(labels={"team": "billing"}))
     partitions.release_all()

@@ -42,6 +42,7 @@ def record(execution: Execution, *verbs: str, **parts: Any) -> None:
     Recorder("r1", block_seconds=0.01).run_once()
 
 
+@pytest.mark.moving_clock
 @pytest.mark.parametrize("verbs", [("accepted",), ("started", "accepted")])
 def test_an_accepted_job_runs_under_a_lease_that_heartbeats_keep(
     alpha: Tenant, verbs: tuple[str, ...]

@@ -19,6 +19,7 @@ class Measurements(ClockOffset):
         return self.given.pop(0)
 
 
+@pytest.mark.moving_clock
 @pytest.mark.django_db
 def test_the_offset_of_servers_on_one_machine_is_between_its_bounds():
     offset = ClockOffset()
@@ -71,6 +72,7 @@ def test_what_starts_when_it_is_due_is_never_recorded_as_early_whoever_measured(
     assert started - recorder.at_least() >= due
 
 
+@pytest.mark.moving_clock
 @pytest.mark.django_db
 def test_the_databases_clock_is_aware_and_goes_on_within_a_transaction():
     first = database_now()

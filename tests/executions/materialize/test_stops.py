@@ -1,12 +1,11 @@
 """Stops of schedulers and of everything: one threshold for what was prepared and what was not.
 
-Time stands still for the database (``now()`` is the begin of the test's transaction), and a stop is
-made by moving everything that was written before into the past.
+Time stands still for the database, and a stop is made by moving everything that was written before
+into the past.
 """
 
 from __future__ import annotations
 
-import math
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from executions.loop.clocks import database_now
 from executions.materialize import stage as materialize
 from executions.models import Execution, PartitionLease, SchedulerNode
 from executions.ownership.partitions import Partitions
@@ -43,13 +41,8 @@ begin = transaction_now
 
 
 def stop(seconds: float) -> None:
-    """Move everything that was written into the past, by these seconds.
-
-    And by the time since the begin of the transaction, which is when the scheduler comes back.
-    """
-    passed = (database_now() - begin()).total_seconds()
-    # Instants are whole milliseconds.
-    ago = timedelta(seconds=seconds, milliseconds=math.ceil(passed * 1000))
+    """Move everything that was written into the past, by these seconds."""
+    ago = timedelta(seconds=seconds)
     for row in Execution.objects.order_by("id"):
         at = row.scheduled_for - ago
         Execution.objects.filter(id=row.id).update(

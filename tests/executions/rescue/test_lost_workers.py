@@ -146,6 +146,7 @@ def test_the_moment_stands_still_while_recorders_are_behind(clock: Time):
     assert silence.recorded_until() == reached
 
 
+@pytest.mark.moving_clock
 def test_the_moment_lies_before_the_question_for_the_streams_end(
     clock: Time, monkeypatch: pytest.MonkeyPatch
 ):

@@ -237,6 +237,7 @@ def test_a_pause_holds_a_replay_and_the_end_of_its_task_cancels_it(alpha: Tenant
     assert made_of(row).status == "CANCELLED"
 
 
+@pytest.mark.moving_clock
 def test_the_versions_of_a_task_are_its_own(alpha: Tenant):
     row = original(alpha)
     replayed(alpha, row, url=STAGING)
