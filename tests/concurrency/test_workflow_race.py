@@ -43,9 +43,12 @@ ROUNDS = 3
 JOIN_ROUNDS, AT_ONCE = int(os.environ.get("WORKFLOW_ROUNDS", "500")), 250
 
 
-def sizes(count: int, most: int) -> list[int]:
-    """Split a number of rounds into parts."""
-    return [min(most, count - begin) for begin in range(0, count, most)]
+def sizes(count: int, most: int) -> list[Any]:
+    """Split a number of rounds into parts; all but the first are of the long tests."""
+    return [
+        pytest.param(min(most, count - begin), marks=pytest.mark.slow if begin else ())
+        for begin in range(0, count, most)
+    ]
 
 
 def join_of(number: int) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from tests.factories import every_second, finish, make_task, make_tenant, prepar
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_the_gate_touches_the_days_with_unfinished_work_only(
     plans: Any, monkeypatch: pytest.MonkeyPatch
 ):

@@ -6,11 +6,15 @@ import math
 from typing import Any
 
 import orjson
+import pytest
 
 from tests.factories import make_client
 from tests.recount.checking import shown
 from tests.recount.page import Page
 from tests.support.command_calls import call
+
+#: Its world takes seconds to make, for each test.
+pytestmark = pytest.mark.slow
 
 _SAME_NAME = (
     *("due_now", "running", "retrying", "late", "dead_letters_open", "paused_tasks"),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.recount.checking import judge, shown
 from tests.recount.world import BUSY, CALM, QUIET
+
+#: Its world takes seconds to make, for each test.
+pytestmark = pytest.mark.slow
 
 
 def test_every_number_of_the_destinations_equals_its_recount(each):

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urljoin
 
+import pytest
 from django.test import Client
 
 from tests.recount.checking import shown
 from tests.recount.page import Node, Number, Page, read
 from tests.recount.world import BUSY, CALM, QUIET, ask
+
+#: Its world takes seconds to make, for each test.
+pytestmark = pytest.mark.slow
 
 #: What a list calls the number of its rows.
 _TOTALS = ("executions.total", "letters.total", "tasks.total")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.recount.checking import judge, shown
+
+#: Its world takes seconds to make, for each test.
+pytestmark = pytest.mark.slow
 
 WORKER = "slow@host:1"
 

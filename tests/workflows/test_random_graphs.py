@@ -42,6 +42,8 @@ pytestmark = pytest.mark.django_db
 #: ``python -m bench.workflows graphs`` asks for more.
 RUNS = 30
 CHUNKS = -(-int(os.environ.get("WORKFLOW_GRAPHS", "300")) // RUNS)
+#: Chunks of each run of the tests; the others are of the long ones.
+QUICK_CHUNKS = 4
 MOST_TAKES, MOST_ROUNDS = 3, 2000
 
 
@@ -279,7 +281,13 @@ def left_over() -> dict[str, int]:
     return {table: count for table, count in found.items() if count}
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        pytest.param(chunk, marks=pytest.mark.slow if chunk >= QUICK_CHUNKS else ())
+        for chunk in range(CHUNKS)
+    ],
+)
 def test_runs_of_random_graphs_do_what_their_rules_say(monkeypatch: pytest.MonkeyPatch, chunk: int):
     if chunk % 2:
         # Advances that end in the middle, and go on in the next one.
