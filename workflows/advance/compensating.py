@@ -37,6 +37,9 @@ def go_on(run: Run) -> None:
     """
     if not run.plan.compensates or (run.phase == RunPhase.CANCELLING and run.was_cancelled):
         return
+    if run.phase == RunPhase.PAUSED:
+        # It goes on with the resume: until then the run has no end.
+        return
     if run.phase != RunPhase.COMPENSATING:
         if run.status is not StepState.FAILED:
             return
