@@ -12,8 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from executions.choices import COMPENSATION, RunPhase
-from shared.encryption import DecryptionFailed, seal_json
-from shared.sealing_contexts import result_context
+from shared.encryption import DecryptionFailed
 from tasks.workflow import judging
 from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
@@ -112,14 +111,6 @@ class Run:
             under_way = (StepState.OPEN, StepState.COMPENSATING)
             found.update(n for n in unwanted if self.states[n] in under_way and self.executes(n))
         return found
-
-    def result(self) -> bytes | None:
-        """Return the sealed result of a run that a step began: the outputs of its last steps."""
-        if self.row.parent_run is None:
-            return None
-        outputs = self.known.scope().outputs
-        found = {self.plan.keys[n]: outputs.get(self.plan.keys[n]) for n in sorted(self.plan.last)}
-        return seal_json(found, result_context(self.row.execution_id))
 
     @property
     def has_more(self) -> bool:
