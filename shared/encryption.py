@@ -23,6 +23,8 @@ from shared.exceptions import Conflict, PunctualError
 VERSION = 1
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
+#: How much longer a sealed value is at most: with a key id of 255 bytes.
+MOST_ADDED = 2 + 255 + _NONCE_BYTES + _TAG_BYTES
 
 
 #: The message of an answer that cannot show payload and secrets.

@@ -17,6 +17,7 @@ from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import rows, run
 from tasks import standing_pauses
+from workflows.advance import reading
 from workflows.advance.records import Ending, RunEnd, RunRow, StepBegin
 from workflows.plan import Call, Plan
 
@@ -170,7 +171,8 @@ def _causes(rows_: Sequence[Ending]) -> dict[UUID, tuple[str, str]]:
     """Return code and message of the first failed step of each run."""
     if not rows_:
         return {}
-    found = rows("workflow_ends/first_failures", {"runs": [row.id for row in rows_]})
+    ids = [row.id for row in rows_]
+    found = rows("workflow_ends/first_failures", {"runs": ids, **reading.bounds(ids)})
     return {run_id: (code, message) for run_id, code, message in found}
 
 

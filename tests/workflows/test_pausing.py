@@ -277,3 +277,14 @@ def test_a_paused_run_that_is_being_undone_can_be_cancelled_as_a_whole_only(
 
     assert states(run_id)["b"] == "NOT_COMPENSATED"
     assert status_of(run_id) == "FAILED"
+
+
+def test_one_pass_takes_some_of_the_marked_runs(tenant: Tenant, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pausing, "_RUNS_AT_ONCE", 2)
+    for _ in range(3):
+        pause_run(tenant.id, begin_run(make_workflow(tenant, [calls("a")])), actor=ACTOR)
+
+    settle_pauses_in(EVERYWHERE)
+    assert marks() == 1
+    settle_pauses_in(EVERYWHERE)
+    assert marks() == 0
