@@ -88,6 +88,11 @@ def open_json(blob: bytes, context: bytes) -> Any:
     return orjson.loads(open_sealed(blob, context))
 
 
+def active_header() -> bytes:
+    """Return what every value begins with that the active key seals."""
+    return _active_key()[0]
+
+
 def key_id_of(blob: bytes) -> str:
     """Return the id of the key that sealed the blob, to find blobs that still need an old key."""
     return bytes(blob[2 : 2 + blob[1]]).decode("utf-8", "replace")

@@ -12,6 +12,7 @@ from executions.changes import changing
 from executions.models import Execution, WorkflowRun
 from executions.ownership import fence, restored
 from tasks.models import Task
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tenants.services.tenants import resume_tenant, suspend_tenant
 from tests.factories import ACTOR, make_tenant
@@ -134,7 +135,7 @@ def test_a_resume_of_its_workflow_frees_no_child_of_a_paused_run(tenant: Tenant,
     run_id, child = asked(tenant)
     pause(tenant, run_id, on_commit)
 
-    changing.pause_task(tenant.id, child.id, changing.Pause(), actor=ACTOR)
+    changing.pause_task(tenant.id, child.id, Pause(), actor=ACTOR)
     changing.resume_task(tenant.id, child.id, actor=ACTOR)
 
     assert seen(run_id) == ("PENDING", True, False, "run_paused")
@@ -145,7 +146,7 @@ def test_a_child_of_a_paused_workflow_stays_on_hold_after_the_resume(
 ):
     run_id, child = asked(tenant)
     pause(tenant, run_id, on_commit)
-    changing.pause_task(tenant.id, child.id, changing.Pause(), actor=ACTOR)
+    changing.pause_task(tenant.id, child.id, Pause(), actor=ACTOR)
 
     resume(tenant, run_id, on_commit)
 
