@@ -34,7 +34,7 @@ def counts_by_key(column: Column) -> dict[str, int]:
     """Return how many values of a column each key has sealed; reads the table whole."""
     with transaction.atomic():
         run("resealing/take_time")
-        return dict(_execute("counts", column, {}))
+        return dict(_execute("resealing/counts", column, {}))
 
 
 def all_counts() -> Counter[str]:
@@ -75,7 +75,7 @@ def _seal_one(column: Column, row: tuple[Any, ...], result: Resealed) -> None:
         result.unreadable += 1
         return
     values = sql.SQL(", ").join(map(sql.Literal, keys))
-    _execute("write", column, {"sealed": seal(opened, context)}, values=values)
+    _execute("resealing/write", column, {"sealed": seal(opened, context)}, values=values)
     result.done += 1
 
 
@@ -87,13 +87,13 @@ def _next(column: Column, after: tuple[Any, ...] | None) -> list[tuple[Any, ...]
         behind = sql.SQL("({}) > ({})").format(_names(column.keys), values)
     columns = _names((*column.keys, *column.parts, column.name))
     wanted = {"length": len(header), "header": header, "limit": _AT_ONCE}
-    return _execute("lock_next", column, wanted, behind=behind, columns=columns)
+    return _execute("resealing/lock_next", column, wanted, behind=behind, columns=columns)
 
 
 def _execute(
-    name: str, column: Column, parameters: dict[str, Any], **parts: sql.Composable
+    path: str, column: Column, parameters: dict[str, Any], **parts: sql.Composable
 ) -> list[tuple[Any, ...]]:
-    text = sql.SQL(statement(f"resealing/{name}")).format(
+    text = sql.SQL(statement(path)).format(
         table=sql.Identifier(column.table),
         column=sql.Identifier("t", column.name),
         assigned=sql.Identifier(column.name),

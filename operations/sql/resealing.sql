@@ -1,5 +1,5 @@
 -- name: take_time
--- Lets the statements of this transaction read tables from end to end, whatever their size.
+-- Lets the statements of this transaction read tables of any size from end to end.
 SET LOCAL statement_timeout = 0
 
 -- name: lock_next

@@ -16,6 +16,7 @@ from tasks.transitions import Pause
 from tenants.models import Tenant
 from tenants.services.tenants import resume_tenant, suspend_tenant
 from tests.factories import ACTOR, make_tenant
+from tests.support.child_runs import runs
 from tests.support.workflow_steps import claim, end, start_step
 from tests.support.workflows import (
     begin_children,
@@ -36,10 +37,6 @@ ONE_AT_A_TIME: dict[str, Any] = {"max_concurrent": 1}
 @pytest.fixture
 def tenant() -> Tenant:
     return make_tenant()
-
-
-def runs(key: str, child: Task, **parts: Any) -> dict[str, Any]:
-    return {"key": key, "kind": "workflow", "workflow_id": str(child.id), **parts}
 
 
 def asked(tenant: Tenant, **parts: Any) -> tuple[UUID, Task]:
@@ -203,9 +200,7 @@ def test_a_child_that_is_asked_for_in_a_suspension_waits_for_its_end(
     tenant: Tenant, limit: dict[str, Any], status: str
 ):
     child = make_workflow(tenant, [calls("a")], name="Child", **limit)
-    run_id = begin_run(
-        make_workflow(tenant, [calls("first"), runs("inner", child, depends_on=["first"])])
-    )
+    run_id = begin_run(make_workflow(tenant, [calls("first"), runs("inner", child, "first")]))
     Task.objects.filter(pk=child.id).update(status=status)
     row = claim(run_id)["first"]
     start_step(row)

@@ -107,8 +107,8 @@ SELECT (
 
 -- name: left_behind
 -- Returns runs of these partitions that wait to be advanced: with something in their inbox for a
--- second, or with steps to take back, of their phase or marked; so many of each kind, in no order:
--- runs that stay in such a state must not hide the others for ever. Indexes
+-- second, or with steps to take back, of their phase or marked. The limit holds for each kind, in
+-- no order: runs that stay in such a state must not hide the others for ever. Indexes
 -- workflow_runs_taking_back_idx and workflow_waits_marked_idx; the inbox holds what was not applied
 -- yet, and is read whole.
 (

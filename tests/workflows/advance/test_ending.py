@@ -11,6 +11,7 @@ from executions.models import Execution
 from shared.encryption import DecryptionFailed
 from tenants.models import Tenant
 from tests.factories import make_tenant
+from tests.support.child_runs import child_of, failures_of, runs
 from tests.support.workflow_steps import run_step
 from tests.support.workflows import (
     begin_children,
@@ -21,7 +22,6 @@ from tests.support.workflows import (
     status_of,
     work,
 )
-from tests.workflows.advance.test_children import child_of, failures_of, runs
 from workflows.advance.outputs import MOST_BYTES
 
 pytestmark = pytest.mark.django_db
