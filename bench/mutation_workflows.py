@@ -154,9 +154,9 @@ WORKFLOWS = (
         (
             "tests/workflows/test_pausing.py::test_a_failure_within_a_pause_is_undone_after_the_resume",
         ),
-        "workflows/advance/compensating.py",
-        "if run.phase == RunPhase.PAUSED:",
-        "if run.phase == RunPhase.PAUSED and run.was_cancelled:",
+        _RUN,
+        "undoes = self.phase == RunPhase.PAUSED and self.plan.compensates",
+        "undoes = False",
     ),
     one(
         "run-begun-twice",

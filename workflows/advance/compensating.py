@@ -37,10 +37,8 @@ def go_on(run: Run) -> None:
     """
     if not run.plan.compensates or (run.phase == RunPhase.CANCELLING and run.was_cancelled):
         return
-    if run.phase == RunPhase.PAUSED:
-        # It goes on with the resume: until then the run has no end.
-        return
     if run.phase != RunPhase.COMPENSATING:
+        # A paused run has no status: it goes on with the resume.
         if run.status is not StepState.FAILED:
             return
         run.phase = RunPhase.COMPENSATING
