@@ -44,6 +44,7 @@ from api.protocol.views import PunctualView
 from shared import sql
 from shared.encryption import open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, PunctualError
+from shared.sealing_contexts import idempotency_context
 from shared.sql_arrays import of_blobs, of_integers, of_moments, of_texts
 from tenants.models import IdempotencyRecord, Tenant
 
@@ -106,7 +107,7 @@ class Call:
     @property
     def context(self) -> bytes:
         """Return the context under which the stored answer is sealed."""
-        return f"idempotency:{self.tenant}:{self.key}".encode()
+        return idempotency_context(self.tenant, self.key)
 
     @property
     def lock(self) -> int:

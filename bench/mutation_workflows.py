@@ -10,6 +10,8 @@ _SIGNALS = "tests/concurrency/test_signal_race.py"
 _STAGES = "tests/workflows/test_stages.py"
 _WAITS = f"{_RACE}::test_an_advance_that_waits_for_another_sees_what_that_has_written"
 _CONTROL = "tests/workflows/test_control.py"
+_PAUSED_CHILDREN = "tests/workflows/test_pausing_children.py"
+_PAUSING = "executions/sql/pausing.sql"
 _CHILDREN = "tests/workflows/advance/test_children.py"
 _RUNS = "workflows/sql/workflow_runs.sql"
 _ENDS = "workflows/sql/workflow_ends.sql"
@@ -127,6 +129,34 @@ WORKFLOWS = (
         _RUN,
         "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):",
         "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING, RunPhase.PAUSED):",
+    ),
+    one(
+        "paused-run-begins-children",
+        "a run that a step of a paused run has asked for begins",
+        (f"{_PAUSED_CHILDREN}::test_a_child_that_has_not_begun_waits_for_the_resume",),
+        _PAUSING,
+        "  AND (e.revision >= 1610612736 OR e.status = 'PENDING')\n",
+        "  AND e.revision >= 1610612736\n",
+        "-- name: lock_steps_to_hold\n",
+    ),
+    one(
+        "paused-child-freed-by-its-workflow",
+        "a resume of a workflow frees a run that waits for a paused one",
+        (f"{_PAUSED_CHILDREN}::test_a_resume_of_its_workflow_frees_no_child_of_a_paused_run",),
+        "executions/sql/changing.sql",
+        " OR e.held AND e.reason = 'run_paused'",
+        "",
+        "-- name: hold\n",
+    ),
+    one(
+        "paused-run-undone",
+        "a paused run that has failed is undone",
+        (
+            "tests/workflows/test_pausing.py::test_a_failure_within_a_pause_is_undone_after_the_resume",
+        ),
+        _RUN,
+        "undoes = self.phase == RunPhase.PAUSED and self.plan.compensates",
+        "undoes = False",
     ),
     one(
         "run-begun-twice",

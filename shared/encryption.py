@@ -23,6 +23,8 @@ from shared.exceptions import Conflict, PunctualError
 VERSION = 1
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
+#: How much longer a sealed value is at most: with a key id of 255 bytes.
+MOST_ADDED = 2 + 255 + _NONCE_BYTES + _TAG_BYTES
 
 
 #: The message of an answer that cannot show payload and secrets.
@@ -84,6 +86,11 @@ def seal_json(value: Any, context: bytes) -> bytes:
 def open_json(blob: bytes, context: bytes) -> Any:
     """Return the JSON value; raise DecryptionFailed as :func:`open_sealed` does."""
     return orjson.loads(open_sealed(blob, context))
+
+
+def active_header() -> bytes:
+    """Return what every value begins with that the active key seals."""
+    return _active_key()[0]
 
 
 def key_id_of(blob: bytes) -> str:

@@ -47,3 +47,8 @@ def bulk_payload_context(job_id: UUID | str) -> bytes:
 def push_subscription_context(subscription_id: UUID | str) -> bytes:
     """Return the context of the secret of a browser's push subscription."""
     return f"push:{subscription_id}".encode()
+
+
+def idempotency_context(tenant_id: UUID | str, key: str) -> bytes:
+    """Return the context of the stored answer to a call with an idempotency key."""
+    return f"idempotency:{tenant_id}:{key}".encode()

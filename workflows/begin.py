@@ -15,10 +15,10 @@ from shared.encryption import DecryptionFailed
 from shared.sql import run
 from tasks.workflow.step_states import StepState
 from workflows import transitions
+from workflows.advance.records import RunEnd
 from workflows.deadlines import deadline_of_run
 from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
-from workflows.transitions import RunEnd
 
 log = logging.getLogger("workflows.begin")
 

@@ -62,7 +62,7 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
     def change(run: Run) -> None:
         if scope.name == "all":
             run.cancel(CANCELLED)
-        elif run.phase == RunPhase.COMPENSATING:
+        elif run.is_undone:
             raise Conflict("The run is compensating; only all of it can be cancelled.")
         elif scope.name == "not_started":
             run.cancel_steps({n for n in run.plan.steps if run.states[n] == StepState.PENDING})
@@ -74,15 +74,16 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
 
 
 def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
-    """Let a run start no step until it is resumed; what runs goes on, and so do deadlines.
+    """Let a run start no step, and undo none, until it is resumed; what runs goes on.
 
-    Steps that wait for a worker are taken back, and wait for the resume.
+    Deadlines hold. Steps that wait for a worker are taken back, and wait for the resume, and so do
+    runs of other workflows that have not begun. Raise Conflict for a run that is being cancelled.
     """
 
     def change(run: Run) -> None:
-        if run.phase not in (RunPhase.RUNNING, RunPhase.PAUSED):
+        if run.phase == RunPhase.CANCELLING:
             raise Conflict(f"The run is {run.phase}; it cannot be paused.")
-        run.phase = RunPhase.PAUSED
+        run.pause()
         run.changes.waits.append(NewWait(0, PAUSING))
 
     _change(tenant_id, run_id, change, ("run.paused", {}), actor)
@@ -93,9 +94,8 @@ def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
 
     def change(run: Run) -> None:
         if run.phase == RunPhase.PAUSED:
-            run.phase, run.reason = RunPhase.RUNNING, ""
+            run.resume()
             run.changes.waits.append(NewWait(0, PAUSING))
-            run.begin()
 
     _change(tenant_id, run_id, change, ("run.resumed", {}), actor)
 

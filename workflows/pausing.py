@@ -24,6 +24,8 @@ log = logging.getLogger("workflows.pausing")
 #: The mark, which stands where others wait.
 PAUSING = "pausing"
 _AT_ONCE = 1000
+#: Runs of one pass: the scheduler's other repairs wait for it.
+_RUNS_AT_ONCE = 200
 
 
 def settle_pause(tenant_id: UUID, run_id: UUID) -> None:
@@ -39,8 +41,12 @@ def settle_pause(tenant_id: UUID, run_id: UUID) -> None:
 
 
 def settle_pauses_in(partitions: Sequence[int]) -> None:
-    """Hold or free the steps of runs of these partitions that still have the mark."""
-    for run_id, tenant_id in rows("workflow_ends/pausing_in", {"partitions": list(partitions)}):
+    """Hold or free the steps of runs of these partitions that still have the mark, some at a time.
+
+    A restore marks all open runs, and the next pass continues.
+    """
+    wanted = {"partitions": list(partitions), "limit": _RUNS_AT_ONCE}
+    for run_id, tenant_id in rows("workflow_ends/pausing_in", wanted):
         settle_pause(tenant_id, run_id)
 
 

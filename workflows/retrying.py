@@ -38,13 +38,8 @@ from workflows.sealed import seal_input
 
 MOST_TAKES = 255
 #: A step that was undone counts as not run, and so does one of which that is not known.
-_UNDONE = (
-    StepState.FAILED,
-    StepState.BLOCKED,
-    StepState.CANCELLED,
-    StepState.COMPENSATED,
-    StepState.NOT_COMPENSATED,
-)
+_COMPENSATED = (StepState.COMPENSATED, StepState.NOT_COMPENSATED)
+_UNDONE = (StepState.FAILED, StepState.BLOCKED, StepState.CANCELLED, *_COMPENSATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +252,8 @@ def _redone(old: bytearray, before: Plan, plan: Plan, retry: Retry) -> set[int]:
     if retry.key is None:
         return _undone(old, before, plan, _UNDONE)
     found = plan.graph.downstream([number_of(plan, retry.key)])
+    # Steps before the chosen one too: without them it would never begin.
+    found |= _undone(old, before, plan, _COMPENSATED)
     if retry.cancel_running:
         # Other branches that the cancel has stopped go on, too.
         found |= _undone(old, before, plan, (StepState.CANCELLED,))

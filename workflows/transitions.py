@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 from uuid import UUID
 
 from executions import run_signals
@@ -17,7 +17,8 @@ from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import rows, run
 from tasks import standing_pauses
-from workflows.advance.records import RunRow, StepBegin
+from workflows.advance import reading
+from workflows.advance.records import Ending, RunEnd, RunRow, StepBegin
 from workflows.plan import Call, Plan
 
 _TASK_OF_END = 3
@@ -98,27 +99,6 @@ def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
     )
 
 
-class Ending(Protocol):
-    """What the end of a run needs of it: its id, and the execution of its take."""
-
-    @property
-    def id(self) -> UUID:
-        """The run."""
-
-    @property
-    def execution_id(self) -> UUID:
-        """The execution of the take that ends."""
-
-
-class RunEnd(NamedTuple):
-    """The end of a run: its status, why, and the sealed result of one that a step began."""
-
-    row: Ending
-    status: str
-    reason: str
-    result: bytes | None = None
-
-
 def end_runs(ends: Sequence[RunEnd]) -> None:
     """Move RUNNING runs to their end, with event and dead letter.
 
@@ -191,7 +171,8 @@ def _causes(rows_: Sequence[Ending]) -> dict[UUID, tuple[str, str]]:
     """Return code and message of the first failed step of each run."""
     if not rows_:
         return {}
-    found = rows("workflow_ends/first_failures", {"runs": [row.id for row in rows_]})
+    ids = [row.id for row in rows_]
+    found = rows("workflow_ends/first_failures", {"runs": ids, **reading.bounds(ids)})
     return {run_id: (code, message) for run_id, code, message in found}
 
 

@@ -1,7 +1,8 @@
 """Hold the steps of a paused run that have not started, and free them when it goes on.
 
 The pause of a run comes before all others: a step that a paused place or a suspension holds as well
-waits for its run, and is judged by these when the run goes on.
+waits for its run, and is judged by these when the run goes on. A step that is a run of another
+workflow waits as well, outside the gate of that workflow; one that has begun goes on.
 """
 
 from __future__ import annotations

@@ -58,12 +58,13 @@ WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
 
 -- name: count_open
 -- Makes work under way take a place of a task that has got a policy or a limit, for any trigger. A
--- bulk job has places of its own, and a replay into another place takes none. Index
--- open_executions_of_task_idx.
+-- bulk job has places of its own, and a replay into another place takes none, nor does a run that
+-- waits for the run above it. Index open_executions_of_task_idx.
 UPDATE open_executions e SET counted = true
 FROM tasks t
 WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
   AND NOT e.gated AND NOT e.counted AND e.series_id IS NULL
+  AND NOT (e.held AND e.reason = 'run_paused')
   AND e.revision < %(redirected)s
   AND t.limited
 
@@ -76,8 +77,9 @@ WHERE e.task_id = ANY(%(tasks)s) AND e.status IN ('PENDING', 'RETRYING')
 
 -- name: hold
 -- Puts work of paused tasks on hold, so that it is not dispatched, or frees it. Running work
--- continues; its mark holds a retry that may follow. Gated work stays on hold.
-UPDATE open_executions e SET held = %(held)s OR e.gated
+-- continues; its mark holds a retry that may follow. Gated work stays on hold, and so does a run
+-- that a step of a paused run has asked for.
+UPDATE open_executions e SET held = %(held)s OR e.gated OR e.held AND e.reason = 'run_paused'
 WHERE e.task_id = ANY(%(tasks)s) AND e.revision < 1610612736
 
 -- name: insert_manual

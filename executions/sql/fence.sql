@@ -90,13 +90,17 @@ UPDATE workflow_runs r SET deadline_at = r.deadline_at + %(lost)s * interval '1 
 
 -- name: pause_runs
 -- Lets runs of workflows start no step until a person resumes them. Steps that were released are
--- taken back by the scheduler that finds the mark.
+-- taken back by the scheduler that finds the mark. A run that a person cancels begins nothing.
 WITH paused AS (
-    UPDATE workflow_runs r SET phase = 'paused', reason = 'restored' WHERE r.phase = 'running'
+    UPDATE workflow_runs r
+    SET phase = 'paused', reason = CASE WHEN r.reason = '' THEN 'restored' ELSE r.reason END
+    WHERE r.phase <> 'cancelling' OR r.reason = 'deadline_exceeded'
     RETURNING r.id, r.tenant_id, r.partition, r.take
 ), held AS (
-    UPDATE open_executions e SET held = true, parked = false, reason = 'run_paused'
-    FROM paused p WHERE e.run_id = p.id AND e.revision >= 1610612736 AND e.status <> 'QUEUED'
+    UPDATE open_executions e
+    SET held = true, gated = false, counted = false, parked = false, reason = 'run_paused'
+    FROM paused p WHERE e.run_id = p.id AND e.step IS NOT NULL
+      AND (e.revision >= 1610612736 AND e.status <> 'QUEUED' OR e.status = 'PENDING')
 )
 INSERT INTO workflow_waits (run_id, step, item, kind, take, tenant_id, partition, began_at)
 SELECT p.id, 0, -1, 'pausing', p.take, p.tenant_id, p.partition, now() FROM paused p

@@ -129,13 +129,17 @@ SET held = true, gated = false, parked = false, reason = 'tenant_suspended'
 WHERE e.id = ANY(%(ids)s)
 
 -- name: release_suspended_work
--- Frees locked work that only the suspension of its tenant held; work that a backfill had not begun
--- waits for the gate again.
+-- Frees locked work that only the suspension of its tenant held; work that a backfill had not begun,
+-- and a run of a workflow with a limit, waits for the gate again.
 UPDATE open_executions e
-SET reason = '',
-    gated = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted,
-    held = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted
-WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'tenant_suspended'
+SET reason = '', gated = w.waits, held = w.waits
+FROM tasks t CROSS JOIN LATERAL (
+    SELECT o.id, (o.series_id IS NOT NULL OR t.limited AND o.pool = 'workflow')
+                 AND o.status = 'PENDING' AND NOT o.counted AS waits
+    FROM open_executions o
+    WHERE o.id = ANY(%(ids)s) AND o.task_id = t.id AND o.held AND o.reason = 'tenant_suspended'
+) AS w
+WHERE e.id = w.id
 
 -- name: lock_steps
 -- Locks open steps of a tenant's workflows in order of ids, with what they call: they belong to
@@ -156,28 +160,42 @@ UPDATE open_executions e SET held = false, reason = ''
 WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'place_paused'
 
 -- name: lock_steps_to_hold
--- Locks open steps of a paused run that are not on hold for it, in order of ids. Index
--- open_executions_of_run_idx.
+-- Locks open steps of a paused run that are not on hold for it, in order of ids: calls, and runs of
+-- other workflows that have not begun. Index open_executions_of_run_idx.
 SELECT e.id, e.status, e.fencing_token FROM open_executions e
-WHERE e.run_id = %(run)s AND e.revision >= 1610612736 AND NOT (e.held AND e.reason = 'run_paused')
+WHERE e.run_id = %(run)s AND e.step IS NOT NULL
+  AND (e.revision >= 1610612736 OR e.status = 'PENDING')
+  AND NOT (e.held AND e.reason = 'run_paused')
 ORDER BY e.id LIMIT %(limit)s FOR NO KEY UPDATE
 
 -- name: hold_steps_of_run
 -- Puts locked steps on hold, because their run is paused. Running ones continue; their mark holds a
--- retry that may follow.
-UPDATE open_executions e SET held = true, parked = false, reason = 'run_paused'
+-- retry that may follow. A run of a workflow with a limit leaves the gate and gives its place back.
+UPDATE open_executions e
+SET held = true, gated = false, counted = false, parked = false, reason = 'run_paused'
 WHERE e.id = ANY(%(ids)s)
 
 -- name: lock_steps_to_free
 -- Locks open steps of a run that are on hold for it, in order of ids. Index
 -- open_executions_of_run_idx.
 SELECT e.id, e.pool, e.destination FROM open_executions e
-WHERE e.run_id = %(run)s AND e.revision >= 1610612736 AND e.held AND e.reason = 'run_paused'
+WHERE e.run_id = %(run)s AND e.step IS NOT NULL AND e.held AND e.reason = 'run_paused'
 ORDER BY e.id LIMIT %(limit)s FOR NO KEY UPDATE
 
 -- name: free_steps_of_run
 -- Frees locked steps that the pause of their run held; those with another reason stay on hold for
--- that.
-UPDATE open_executions e SET held = g.reason <> '', reason = g.reason
+-- that. A run of another workflow waits for its gate, or for the resume of that workflow.
+UPDATE open_executions e
+SET reason = w.reason, gated = w.is_run AND t.limited AND w.reason = '',
+    held = w.reason <> '' OR w.is_run AND (t.limited OR t.status = 'PAUSED')
 FROM unnest(%(ids)s::uuid[], %(reasons)s::text[]) AS g (id, reason)
+JOIN open_executions o ON o.id = g.id
+JOIN tasks t ON t.id = o.task_id
+CROSS JOIN LATERAL (
+    -- No pause of a place holds such a run, and the suspension of its tenant only where the
+    -- workflow itself is not paused for it.
+    SELECT o.pool = 'workflow' AS is_run,
+           CASE WHEN o.pool = 'workflow' AND (t.status = 'PAUSED' OR g.reason = 'place_paused')
+                THEN '' ELSE g.reason END AS reason
+) AS w
 WHERE e.id = g.id

@@ -39,6 +39,10 @@ _OF_PHASE = {
 }
 
 
+#: The reason of a run that a restore has paused; ``fence/pause_runs`` writes it.
+RESTORED = "restored"
+
+
 class _Opening:
     """Opens what is sealed, and notes whether something could not be opened."""
 
@@ -147,6 +151,8 @@ def _reason(take: Take) -> str | None:
         return execution.reason or None
     if row.phase == RunPhase.CANCELLING:
         return row.reason or "cancel_requested"
+    if row.phase == RunPhase.PAUSED and row.reason == RESTORED:
+        return RESTORED
     return _OF_PHASE.get(RunPhase(row.phase))
 
 

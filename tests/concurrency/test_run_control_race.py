@@ -15,6 +15,7 @@ from executions.models import EndedWorkflowRun, Execution, WorkflowRun
 from shared.exceptions import Conflict
 from tenants.models import Tenant
 from tests.factories import ACTOR
+from tests.support.child_runs import runs
 from tests.support.tables_of_runs import tables_with_rows
 from tests.support.workflow_steps import claim, end, start_step, work_on
 from tests.support.workflows import (
@@ -27,6 +28,7 @@ from tests.support.workflows import (
     states,
     status_of,
 )
+from workflows.begin import begin_due
 from workflows.control import pause_run, resume_run, skip_step, succeed_step
 from workflows.pausing import settle_pauses_in
 from workflows.retry_requests import begin_wanted, request_retry
@@ -237,3 +239,48 @@ def test_a_mark_and_the_end_of_its_run_at_once_lose_neither(
     begin_take(run_id)
     assert work_on(run_id) == ["b"]
     assert status_of(run_id) == "SUCCEEDED"
+
+
+def asked(alpha: Tenant) -> UUID:
+    """Return a run whose step has asked for another run."""
+    child = make_workflow(alpha, [calls("a")], name="Child")
+    return begin_run(make_workflow(alpha, [runs("inner", child)]))
+
+
+def test_a_pause_waits_for_a_child_that_begins_in_this_moment(alpha: Tenant, beside: Beside):
+    run_id = asked(alpha)
+
+    with transaction.atomic():
+        begun = begin_due(EVERYWHERE, 10)
+        pausing = beside(lambda: pause_run(alpha.id, run_id, actor=ACTOR))
+        assert pausing.waits_for_a_lock()
+    pausing.join()
+
+    assert len(begun) == 1
+    assert held(run_id) == {False}
+    go_on(*begun)
+    assert work_on(begun[0]) == ["a"]
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_a_pause_and_the_begin_of_a_child_at_once_begin_it_once(
+    alpha: Tenant, beside: Beside, round_: int
+):
+    run_id = asked(alpha)
+
+    at_once(
+        beside,
+        lambda: pause_run(alpha.id, run_id, actor=ACTOR),
+        lambda: begin_due(EVERYWHERE, 10),
+    )
+
+    child = Execution.objects.get(run_id=run_id, step=1)
+    assert (child.status, child.held) in {("RUNNING", False), ("PENDING", True)}
+    if child.status == "PENDING":
+        assert begin_due(EVERYWHERE, 10) == []
+    resume_run(alpha.id, run_id, actor=ACTOR)
+    begin_due(EVERYWHERE, 10)
+    go_on(child.id)
+    work_on(child.id)
+    go_on(run_id)
+    assert (status_of(run_id), starts_of(run_id, 1)) == ("SUCCEEDED", 1)

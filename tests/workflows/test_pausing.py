@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from executions.models import Execution, WorkflowRun
+from shared.exceptions import Conflict
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.support.closed_redis import closed_redis
@@ -192,3 +193,98 @@ def test_a_step_that_ends_within_a_pause_begins_nothing(
 
     assert open_keys(run_id) == []
     assert status_of(run_id) == "RUNNING"
+
+
+UNDO = {"compensate": {"target": {"url": "https://api.example.com/undo"}}}
+UNDONE = [calls("a", **UNDO), calls("b", "a", **UNDO), calls("c", "b")]
+
+
+def failing(tenant: Tenant, until: str) -> UUID:
+    """Return a run whose steps before one have succeeded."""
+    run_id = begin_run(make_workflow(tenant, UNDONE, on_failure="compensate"))
+    for key in "abc"[: "abc".index(until)]:
+        run_step(run_id, key)
+    return run_id
+
+
+def phase(run_id: UUID) -> str:
+    return WorkflowRun.objects.get(pk=run_id).phase
+
+
+def test_a_failure_within_a_pause_is_undone_after_the_resume(tenant: Tenant, on_commit: Any):
+    run_id = failing(tenant, "c")
+    row = claim(run_id)["c"]
+    start_step(row)
+    with on_commit(execute=True):
+        pause_run(tenant.id, run_id, actor=ACTOR)
+
+    end(row, "FAILED")
+    go_on(run_id)
+    assert (phase(run_id), work_on(run_id)) == ("paused", [])
+    assert states(run_id) == {"a": "SUCCEEDED", "b": "SUCCEEDED", "c": "FAILED"}
+
+    with on_commit(execute=True):
+        resume_run(tenant.id, run_id, actor=ACTOR)
+    assert work_on(run_id) == ["b", "a"]
+    assert states(run_id) == {"a": "COMPENSATED", "b": "COMPENSATED", "c": "FAILED"}
+    assert status_of(run_id) == "FAILED"
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_run_that_is_being_undone_is_paused_and_goes_on_from_there(
+    tenant: Tenant, on_commit: Any, ends: bool
+):
+    run_id = failing(tenant, "c")
+    run_step(run_id, "c", "FAILED")
+    row = claim(run_id)["b"]
+    start_step(row)
+    with on_commit(execute=True):
+        pause_run(tenant.id, run_id, actor=ACTOR)
+    if ends:
+        end(row)
+        go_on(run_id)
+    assert (phase(run_id), claim(run_id)) == ("paused", {})
+
+    with on_commit(execute=True):
+        resume_run(tenant.id, run_id, actor=ACTOR)
+    if not ends:
+        end(row)
+        go_on(run_id)
+    assert phase(run_id) == "compensating"
+    assert work_on(run_id) == ["a"]
+    assert status_of(run_id) == "FAILED"
+
+
+def begun_undoing(tenant: Tenant, on_commit: Any) -> UUID:
+    """Return a paused run of which a step is being undone."""
+    run_id = failing(tenant, "c")
+    run_step(run_id, "c", "FAILED")
+    with on_commit(execute=True):
+        pause_run(tenant.id, run_id, actor=ACTOR)
+    return run_id
+
+
+def test_a_paused_run_that_is_being_undone_can_be_cancelled_as_a_whole_only(
+    tenant: Tenant, on_commit: Any
+):
+    run_id = begun_undoing(tenant, on_commit)
+
+    with pytest.raises(Conflict):
+        cancel_run(tenant.id, run_id, Scope("not_started"), actor=ACTOR)
+    with on_commit(execute=True):
+        cancel_run(tenant.id, run_id, Scope(), actor=ACTOR)
+    go_on(run_id)
+
+    assert states(run_id)["b"] == "NOT_COMPENSATED"
+    assert status_of(run_id) == "FAILED"
+
+
+def test_one_pass_takes_some_of_the_marked_runs(tenant: Tenant, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pausing, "_RUNS_AT_ONCE", 2)
+    for _ in range(3):
+        pause_run(tenant.id, begin_run(make_workflow(tenant, [calls("a")])), actor=ACTOR)
+
+    settle_pauses_in(EVERYWHERE)
+    assert marks() == 1
+    settle_pauses_in(EVERYWHERE)
+    assert marks() == 0

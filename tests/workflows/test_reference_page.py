@@ -126,7 +126,8 @@ def test_the_kinds_of_waits_are_those_of_the_code():
 def test_the_reasons_are_those_of_the_code():
     wanted = found_in(
         r"\"(step_failed|deadline_exceeded|cancelled|paused|[a-z]+_not_met|dependency_failed"
-        r"|skipped|marked_succeeded|approved|run_cancelled|not_begun|compensating)\"",
+        r"|skipped|marked_succeeded|approved|run_cancelled|not_begun|compensating|restored"
+        r"|output_too_large)\"",
         *("workflows/", "insight/presentation/workflow_runs.py"),
     )
 

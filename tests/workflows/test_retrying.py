@@ -323,3 +323,22 @@ def test_a_failure_that_a_retry_from_a_step_keeps_does_not_fail_the_take_at_once
     assert work_on(run_id) == ["b", "c"]
     assert states(run_id) == {"a": "FAILED", "b": "SUCCEEDED", "c": "SUCCEEDED"}
     assert status_of(run_id) == "FAILED"
+
+
+@pytest.mark.parametrize("key", ["b", "c"])
+def test_a_retry_from_a_step_runs_what_was_undone_before_it(tenant: Tenant, key: str):
+    undo = {"compensate": {"target": {"url": "https://api.example.com/undo"}}}
+    steps = [calls("a", **undo), calls("b", "a"), calls("c", "b")]
+    run_id = begin_run(make_workflow(tenant, steps, on_failure="compensate"))
+    run_step(run_id, "a")
+    run_step(run_id, "b")
+    run_step(run_id, "c", "FAILED")
+    assert work_on(run_id) == ["a"]
+    assert states(run_id) == {"a": "COMPENSATED", "b": "SUCCEEDED", "c": "FAILED"}
+
+    retry_run(tenant.id, run_id, Retry(key), actor=ACTOR)
+    begin_due(EVERYWHERE, 1000)
+    go_on(run_id)
+
+    assert work_on(run_id) == (["a", "b", "c"] if key == "b" else ["a", "c"])
+    assert status_of(run_id) == "SUCCEEDED"

@@ -192,3 +192,26 @@ def test_a_signal_of_256_kib_is_an_output(tenant: Tenant):
 
     assert payloads_of(run_id, 2) == [value]
     assert rest(run_id) == "SUCCEEDED"
+
+
+def test_outputs_of_items_that_cannot_fit_together_are_not_read(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    steps = [
+        calls("load", for_each=list(range(8)), max_parallel=8),
+        calls("sum", "load", payload="{{ steps.load.output.outputs_truncated }}"),
+    ]
+    run_id = begin_run(make_workflow(tenant, steps))
+    for item, row in enumerate(claim(run_id).values()):
+        if item == 4:
+            # Some are written, others of the same advance.
+            go_on(run_id)
+        end(row, result=text_of(150 * KIB))
+
+    def unread(*_: Any) -> Any:
+        raise AssertionError("the outputs were read")
+
+    monkeypatch.setattr("workflows.advance.scope.outputs_of_items", unread)
+    go_on(run_id)
+
+    assert why_or_open(run_id, 2) == "OPEN"

@@ -15,6 +15,7 @@ from executions.ownership.partitions import Partitions
 from executions.triggering.triggers import run_task
 from shared.conf import conf
 from shared.ids import new_id
+from shared.sql import rows
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant, spoil
 from tests.support.workflow_steps import claim, end, open_keys, run_step, start_step
@@ -285,3 +286,20 @@ def test_what_was_told_to_a_run_that_had_just_ended_is_forgotten(
 
         cursor.execute("SELECT run_id = %s, count(*) FROM workflow_inbox GROUP BY 1", [open_])
         assert dict(cursor.fetchall()) == {True: 2, False: 1}
+
+
+def test_runs_that_stay_in_a_phase_hide_no_other_from_the_repair(tenant: Tenant):
+    steps = [calls("a"), calls("tell", "a", condition="one_failed"), calls("other")]
+    for _ in range(3):
+        run_step(begin_run(make_workflow(tenant, steps)), "a", "FAILED")
+    other = begin_run(make_workflow(tenant, [calls("a")]))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO workflow_inbox (run_id, kind, at)"
+            " VALUES (%s, 'began', now() - interval '1 minute')",
+            [other],
+        )
+
+    found = rows("workflow_ends/left_behind", {"partitions": EVERYWHERE, "limit": 1})
+
+    assert (other,) in found

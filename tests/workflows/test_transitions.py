@@ -13,9 +13,10 @@ from tests.support.suspending import resume, suspend
 from tests.support.workflow_steps import claim, end, open_keys, run_step, start_step, work_on
 from tests.support.workflows import begin_run, calls, go_on, make_workflow, states, status_of
 from workflows.advance import reading
+from workflows.advance.records import RunEnd
 from workflows.control import Scope, cancel_run
 from workflows.retrying import Retry, retry_run
-from workflows.transitions import RunEnd, end_runs
+from workflows.transitions import end_runs
 
 pytestmark = pytest.mark.django_db
 

@@ -122,10 +122,13 @@ class Beginnings:
         counts = {"succeeded": fan.succeeded, "failed": fan.failed, "skipped": fan.skipped}
         if number not in self._run.named:
             return counts
-        outputs = self._run.known.outputs_of_items(number, row, self._run.changes.ends)
-        if len(orjson.dumps(outputs)) > MOST_BYTES_OF_FAN:
-            return {**counts, "outputs": None, "outputs_truncated": True}
-        return {**counts, "outputs": outputs}
+        known, ends = self._run.known, self._run.changes.ends
+        # Asked first: 10,000 outputs of 256 KiB would be 2.5 GiB in memory, for nothing.
+        if known.least_of_items(number, row, ends) <= MOST_BYTES_OF_FAN:
+            outputs = known.outputs_of_items(number, row, ends)
+            if len(orjson.dumps(outputs)) <= MOST_BYTES_OF_FAN:
+                return {**counts, "outputs": outputs}
+        return {**counts, "outputs": None, "outputs_truncated": True}
 
     def _prepare_fan(self, step: Any, scope: Scope) -> Prepared:
         items = render(step["for_each"], scope, Budget(MOST_BYTES_OF_FAN))

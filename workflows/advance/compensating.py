@@ -38,6 +38,7 @@ def go_on(run: Run) -> None:
     if not run.plan.compensates or (run.phase == RunPhase.CANCELLING and run.was_cancelled):
         return
     if run.phase != RunPhase.COMPENSATING:
+        # A paused run has no status: it goes on with the resume.
         if run.status is not StepState.FAILED:
             return
         run.phase = RunPhase.COMPENSATING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +11,7 @@ import orjson
 
 from delivery.answered_json import read_json, without_mark
 from shared import strict_json
-from shared.encryption import open_json
+from shared.encryption import DecryptionFailed, open_json
 from shared.exceptions import InvalidInput
 from shared.sealing_contexts import response_context, result_context
 from workflows.advance.records import Ended, Failure
@@ -20,6 +21,18 @@ MOST_BYTES = 256 * 1024
 MOST_BYTES_OF_FAN = 1024 * 1024
 #: What strict JSON says of a text that is JSON and has a value that cannot be kept as it is.
 _NOT_KEPT = frozenset({"json_too_deep", "text_invalid", "number_out_of_range"})
+
+
+_TOGETHER = Failure(
+    "output_too_large",
+    "The outputs of the workflow's last steps have more bytes together than the "
+    f"{MOST_BYTES} of compact JSON that are kept.",
+)
+#: Why a run that has succeeded has no result -> why the step that began it has no output.
+_WITHOUT_RESULT = {
+    _TOGETHER.code: _TOGETHER,
+    DecryptionFailed.code: Failure(DecryptionFailed.code, "The outputs could not be opened."),
+}
 
 
 class OutputInvalid(Exception):
@@ -34,13 +47,32 @@ def output_of(ended: Ended) -> Any:
     """Return the output of a succeeded execution: its result, or the JSON that it answered.
 
     An answer that is not JSON is null. Raise OutputInvalid for one that was cut, is too large or
-    cannot be kept, DecryptionFailed where no key opens it.
+    cannot be kept, and for a run without a result, DecryptionFailed where no key opens it.
     """
     if ended.result is not None:
         return checked(open_json(ended.result, result_context(ended.id)))
     if ended.response is None:
+        if ended.reason in _WITHOUT_RESULT:
+            raise OutputInvalid(_WITHOUT_RESULT[ended.reason])
         return None
     return checked(_answered(ended.response, ended.id))
+
+
+def bounded_outputs(keys: Iterable[str], outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return these outputs by their keys, null where there is none.
+
+    Raise OutputInvalid where they are too large together, before all of them are read, and
+    DecryptionFailed where no key opens one.
+    """
+    found: dict[str, Any] = {}
+    size = 1
+    for key in keys:
+        found[key] = outputs.get(key)
+        # With the quotes, the colon and the comma or bracket.
+        size += len(key) + len(orjson.dumps(found[key])) + 4
+        if size > MOST_BYTES:
+            raise OutputInvalid(_TOGETHER)
+    return found
 
 
 def checked(value: Any) -> Any:

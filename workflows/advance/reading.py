@@ -119,15 +119,22 @@ def outputs(runs: Sequence[RunRow]) -> dict[UUID, dict[int, bytes]]:
     found: dict[UUID, dict[int, bytes]] = defaultdict(dict)
     if runs:
         ids = [run.id for run in runs]
-        parameters = {"runs": ids, **_bounds(ids)}
+        parameters = {"runs": ids, **bounds(ids)}
         for run_id, step, sealed in rows("workflow_runs/outputs", parameters):
             found[run_id][step] = bytes(sealed)
     return found
 
 
+def size_of_items(run_id: UUID, step: int, take: int) -> tuple[int, int]:
+    """Return how many outputs of a fan-out's items are kept, and their bytes as they are sealed."""
+    parameters = {"run": run_id, "step": step, "take": take, **bounds([run_id])}
+    [(count, size)] = rows("workflow_runs/size_of_items", parameters)
+    return count, size
+
+
 def outputs_of_items(run_id: UUID, step: int, take: int) -> list[tuple[int, bytes | None]]:
     """Return the sealed outputs of a fan-out's items that have ended, in their order."""
-    parameters = {"run": run_id, "step": step, "take": take, **_bounds([run_id])}
+    parameters = {"run": run_id, "step": step, "take": take, **bounds([run_id])}
     return [
         (item, _bytes(sealed))
         for item, sealed in rows("workflow_runs/outputs_of_items", parameters)
@@ -136,13 +143,13 @@ def outputs_of_items(run_id: UUID, step: int, take: int) -> list[tuple[int, byte
 
 def ends_in_order(run_id: UUID) -> list[tuple[int, int, str]]:
     """Return step, take and error code of the ends of a run's steps, the last first."""
-    parameters = {"run": run_id, **_bounds([run_id])}
+    parameters = {"run": run_id, **bounds([run_id])}
     return [
         (step, take, code) for step, take, code in rows("workflow_runs/ends_in_order", parameters)
     ]
 
 
-def _bounds(run_ids: Sequence[UUID]) -> dict[str, UUID]:
+def bounds(run_ids: Sequence[UUID]) -> dict[str, UUID]:
     """Return the bounds of the ids of these runs' steps, which have the time of their run."""
     return {
         "low": first_id_at(moment_of(min(run_ids))),

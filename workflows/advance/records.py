@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from executions.choices import COMPENSATION
@@ -39,6 +39,27 @@ class RunRow(NamedTuple):
     parent_step: int | None
     parent_item: int | None
     parent_take: int | None
+
+
+class Ending(Protocol):
+    """What the end of a run needs of it: its id, and the execution of its take."""
+
+    @property
+    def id(self) -> UUID:
+        """The run."""
+
+    @property
+    def execution_id(self) -> UUID:
+        """The execution of the take that ends."""
+
+
+class RunEnd(NamedTuple):
+    """The end of a run: its status, why, and the sealed result of one that a step began."""
+
+    row: Ending
+    status: str
+    reason: str
+    result: bytes | None = None
 
 
 class Told(NamedTuple):

@@ -12,8 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from executions.choices import COMPENSATION, RunPhase
-from shared.encryption import DecryptionFailed, seal_json
-from shared.sealing_contexts import result_context
+from shared.encryption import DecryptionFailed
 from tasks.workflow import judging
 from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
@@ -41,6 +40,8 @@ log = logging.getLogger("workflows.advance")
 _EXECUTED = ("target", "workflow")
 #: Why a run cancels its steps: a person, or a run above.
 CANCELLED = "cancelled"
+#: The reasons with which a run is being cancelled; they stay through a pause.
+ENDING = (CANCELLED, waiting.DEADLINE_EXCEEDED)
 #: How the end of a step's execution ends the step; the pause of a place cannot skip one.
 _END_OF = {
     "SUCCEEDED": StepState.SUCCEEDED,
@@ -90,8 +91,11 @@ class Run:
         if any(fan.outstanding for fan in self.fans.values()) or self.abandoned:
             return None
         ended = judging.end_of(self.plan.graph, self.states)
-        late = ended is not None and self.reason == waiting.DEADLINE_EXCEEDED
-        return StepState.FAILED if late else ended
+        if ended is not None and self.reason == waiting.DEADLINE_EXCEEDED:
+            ended = StepState.FAILED
+        # A paused run that has failed is undone when it is resumed.
+        undoes = self.phase == RunPhase.PAUSED and self.plan.compensates
+        return None if undoes and ended is StepState.FAILED else ended
 
     @property
     def to_take_back(self) -> set[int]:
@@ -108,14 +112,6 @@ class Run:
             found.update(n for n in unwanted if self.states[n] in under_way and self.executes(n))
         return found
 
-    def result(self) -> bytes | None:
-        """Return the sealed result of a run that a step began: the outputs of its last steps."""
-        if self.row.parent_run is None:
-            return None
-        outputs = self.known.scope().outputs
-        found = {self.plan.keys[n]: outputs.get(self.plan.keys[n]) for n in sorted(self.plan.last)}
-        return seal_json(found, result_context(self.row.execution_id))
-
     @property
     def has_more(self) -> bool:
         """Whether the next advance begins more items, without anything happening before."""
@@ -130,6 +126,11 @@ class Run:
         if self.changes.begins or self.status is not None:
             return False
         return bool(self.changes.ends or self.changes.waits) or self.phase != self.row.phase
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the run has failed and is being undone, also while it is paused."""
+        return self.phase == RunPhase.COMPENSATING or StepState.COMPENSATING in self.states
 
     @property
     def was_cancelled(self) -> bool:
@@ -210,6 +211,23 @@ class Run:
         self.append(end)
         self._stop_waiting(number)
         self._changed.add(number)
+
+    def pause(self) -> None:
+        """Begin no step and undo none, from the commit on."""
+        self.phase = RunPhase.PAUSED
+
+    def resume(self) -> None:
+        """Go on from where a pause has stopped the run: it runs, is being undone, or cancelled."""
+        if self.reason not in ENDING:
+            self.reason = ""
+        if self.is_undone:
+            self.phase = RunPhase.COMPENSATING
+        elif self.reason:
+            self.phase = RunPhase.CANCELLING
+        else:
+            # What has failed is judged again: then it fails, or is undone.
+            self.phase = RunPhase.RUNNING
+            self.begin()
 
     def cancel(self, reason: str) -> None:
         """Cancel all that has not ended; what runs is asked to end after the commit."""

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from shared.encryption import MOST_ADDED
 from shared.instants import format_instant
 from shared.json_path import MISSING
 from tasks.workflow.references import Scope
 from tasks.workflow.step_states import ENDED, StepState
-from workflows.advance.reading import outputs_of_items
+from workflows.advance.reading import outputs_of_items, size_of_items
 from workflows.advance.records import FanRow, RunRow, StepEnd
 from workflows.plan import Plan
 from workflows.sealed import open_input, open_output
@@ -78,6 +79,12 @@ class Known:
     def learn(self, number: int, output: Any) -> None:
         """Note the output of a step that has just ended."""
         self._outputs.learn(number, output)
+
+    def least_of_items(self, number: int, row: FanRow, ends: list[StepEnd]) -> int:
+        """Return how many bytes the outputs of a fan-out's items have at least; reads none."""
+        count, size = size_of_items(self._row.id, number, row.take)
+        new = [len(end.output) for end in ends if end.step == number and end.output is not None]
+        return size + sum(new) - MOST_ADDED * (count + len(new))
 
     def outputs_of_items(self, number: int, row: FanRow, ends: list[StepEnd]) -> list[Any]:
         """Return the outputs of a fan-out's items in their order, null where there is none.

@@ -11,11 +11,10 @@ from shared.ids import step_id
 from shared.notify import wake_schedulers_in, wake_stage_on_commit
 from shared.sql import rows, run
 from workflows import transitions
+from workflows.advance.ending import end_of
 from workflows.advance.records import NewWait, RunRow, StepEnd
 from workflows.advance.run import Run
-from workflows.advance.scope import STATUS_OF
 from workflows.signals import own_names
-from workflows.transitions import RunEnd
 
 
 def write(runs: Sequence[Run]) -> None:
@@ -33,9 +32,7 @@ def write(runs: Sequence[Run]) -> None:
     if runs:
         _update(runs)
     if over := [(one, status) for one in runs if (status := one.status) is not None]:
-        transitions.end_runs(
-            [RunEnd(one.row, STATUS_OF[status], one.reason, one.result()) for one, status in over]
-        )
+        transitions.end_runs([end_of(one, status) for one, status in over])
     if abandoned := [one.row for one in runs if one.abandoned]:
         transitions.archive_unbegun(abandoned)
     # The begin of a sub-workflow passes the gate; other stages find nothing new in the rest.

@@ -61,10 +61,11 @@ ON CONFLICT (id, take) DO NOTHING
 
 -- name: first_failures
 -- Returns code and message of the step of each run that failed first; of a fan-out, those of its
--- first failed item. Index workflow_steps_of_run_idx.
+-- first failed item. Index workflow_steps_of_run_idx of the days between the bounds.
 SELECT DISTINCT ON (s.run_id) s.run_id, s.error_code, s.error_message
 FROM workflow_steps s JOIN workflow_runs r ON r.id = s.run_id AND r.take = s.take
-WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.step = r.first_failed
+WHERE s.run_id = ANY(%(runs)s) AND s.id >= %(low)s AND s.id < %(high)s
+  AND s.status = 'FAILED' AND s.step = r.first_failed
 ORDER BY s.run_id, s.place
 
 -- name: open_steps
@@ -106,20 +107,25 @@ SELECT (
 
 -- name: left_behind
 -- Returns runs of these partitions that wait to be advanced: with something in their inbox for a
--- second, or with steps to take back, of their phase or marked. Indexes
+-- second, or with steps to take back, of their phase or marked. The limit holds for each kind, in
+-- no order: runs that stay in such a state must not hide the others for ever. Indexes
 -- workflow_runs_taking_back_idx and workflow_waits_marked_idx; the inbox holds what was not applied
 -- yet, and is read whole.
-SELECT r.id FROM workflow_runs r
-WHERE r.phase IN ('cancelling', 'failing') AND r.partition = ANY(%(partitions)s)
-UNION
-SELECT r.id FROM workflow_runs r
-WHERE r.id = ANY(ARRAY(SELECT i.run_id FROM workflow_inbox i
-                       WHERE i.at < clock_timestamp() - interval '1 second'))
-  AND r.partition = ANY(%(partitions)s)
-UNION
-SELECT w.run_id FROM workflow_waits w
-WHERE w.kind IN ('late', 'unwanted') AND w.partition = ANY(%(partitions)s)
-LIMIT %(limit)s
+(
+    SELECT r.id FROM workflow_runs r
+    WHERE r.phase IN ('cancelling', 'failing') AND r.partition = ANY(%(partitions)s)
+    ORDER BY random() LIMIT %(limit)s
+) UNION (
+    SELECT r.id FROM workflow_runs r
+    WHERE r.id = ANY(ARRAY(SELECT i.run_id FROM workflow_inbox i
+                           WHERE i.at < clock_timestamp() - interval '1 second'))
+      AND r.partition = ANY(%(partitions)s)
+    ORDER BY random() LIMIT %(limit)s
+) UNION (
+    SELECT w.run_id FROM workflow_waits w
+    WHERE w.kind IN ('late', 'unwanted') AND w.partition = ANY(%(partitions)s)
+    ORDER BY random() LIMIT %(limit)s
+)
 
 -- name: forget_told
 -- Deletes what was told to runs that had just ended: a signal or a timer saw them wait, and wrote
@@ -144,10 +150,11 @@ SELECT r.phase, w.began_at FROM workflow_waits w JOIN workflow_runs r ON r.id = 
 WHERE w.run_id = %(run)s AND w.step = 0 AND w.item = -1 AND w.kind = 'pausing'
 
 -- name: pausing_in
--- Returns runs of these partitions whose steps are to be held or freed. Index
+-- Returns runs of these partitions whose steps are to be held or freed, the oldest first. Index
 -- workflow_waits_pausing_idx.
 SELECT w.run_id, w.tenant_id FROM workflow_waits w
 WHERE w.kind = 'pausing' AND w.partition = ANY(%(partitions)s)
+ORDER BY w.began_at LIMIT %(limit)s
 
 -- name: forget_pausing
 -- Removes the mark of a run whose steps are held or freed, unless it was paused or resumed since.

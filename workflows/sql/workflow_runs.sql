@@ -114,6 +114,13 @@ WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item 
   AND s.id >= %(low)s AND s.id < %(high)s
 ORDER BY s.item
 
+-- name: size_of_items
+-- Returns how many outputs of a fan-out's items are kept, and their bytes. Index
+-- workflow_steps_of_run_idx; the values themselves are not read.
+SELECT count(*), coalesce(sum(octet_length(s.sealed_output)), 0)::bigint FROM workflow_steps s
+WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item >= 0
+  AND s.id >= %(low)s AND s.id < %(high)s AND s.sealed_output IS NOT NULL
+
 -- name: ends_in_order
 -- Returns step, take and error code of the ends of a run's steps, the last first. Index
 -- workflow_steps_of_run_idx.

@@ -49,7 +49,7 @@ SELECT id, 0, -1, 'deadline', take, tenant_id, partition, began_at, deadline_at 
 
 -- name: insert_children
 -- Inserts runs of the workflows that steps begin, due now, by their latest version: through the gate
--- where they have a limit, and on hold while their task is paused.
+-- where they have a limit, and on hold while their task is paused, or their tenant is suspended.
 WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
@@ -57,15 +57,21 @@ WITH made AS (
         incarnation, worker, held, gated, error_code, error_message, sealed_payload, parent_id,
         created_at, run_id, step, item, take)
     SELECT c.id, t.tenant_id, t.id, t.partition, greatest(t.priority, c.priority), t.pool, '',
-           t.version, 'PENDING', '', 'workflow', date_trunc('milliseconds', now()), now(), 0, 1, 0,
-           t.timeout_seconds, '', '', t.limited OR t.status = 'PAUSED', t.limited, '', '',
-           c.sealed_payload, c.parent_id, now(), c.run_id, c.step, c.item, c.take
+           t.version, 'PENDING', w.reason, 'workflow', date_trunc('milliseconds', now()), now(), 0,
+           1, 0, t.timeout_seconds, '', '', t.limited OR t.status = 'PAUSED' OR w.reason <> '',
+           t.limited AND w.reason = '', '', '', c.sealed_payload, c.parent_id, now(), c.run_id,
+           c.step, c.item, c.take
     FROM unnest(
         %(ids)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[], %(priorities)s::smallint[],
         %(payloads)s::bytea[], %(parents)s::uuid[], %(runs)s::uuid[], %(steps)s::smallint[],
         %(items)s::integer[], %(takes)s::smallint[]
     ) AS c (id, tenant_id, task_id, priority, sealed_payload, parent_id, run_id, step, item, take)
     JOIN tasks t ON t.id = c.task_id AND t.tenant_id = c.tenant_id
+    JOIN tenants o ON o.id = c.tenant_id
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN o.suspended_at IS NOT NULL AND t.status <> 'PAUSED'
+                    THEN 'tenant_suspended' ELSE '' END AS reason
+    ) AS w
     RETURNING id, tenant_id, task_id
 )
 INSERT INTO events (tenant_id, name, subjects, tasks)

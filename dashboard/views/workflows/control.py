@@ -70,21 +70,20 @@ def skip(request: ConsoleRequest, run_id: UUID, key: str) -> Done:
     visitor = request.visitor
     item = _item(request)
     control.skip_step(visitor.tenant.pk, run_id, key, item, actor=visitor.actor)
-    what = f"Step {key}" if item is None else f"Item {item} of step {key}"
-    return Done(f"{what} is skipped.")
+    return Done(f"{_what(key, item)} is skipped.")
 
 
 @action(Role.OPERATOR)
 def succeed(request: ConsoleRequest, run_id: UUID, key: str) -> Done:
     """End a step that waits as succeeded, with the output of the form; an empty one is none.
 
-    Of an ended run, one that has failed.
+    Of an ended run, one that has failed; with an item, one of a fan-out that has not begun.
     """
-    visitor = request.visitor
+    visitor, item = request.visitor, _item(request)
     text = request.POST.get("output", "").strip()
     output = read_field(text, "#/output", "Output") if text else None
-    control.succeed_step(visitor.tenant.pk, run_id, key, output, actor=visitor.actor)
-    return Done(f"Step {key} is marked as succeeded.")
+    control.succeed_step(visitor.tenant.pk, run_id, key, output, item, actor=visitor.actor)
+    return Done(f"{_what(key, item)} is marked as succeeded.")
 
 
 @action(Role.OPERATOR)
@@ -110,6 +109,10 @@ def _one_of(request: ConsoleRequest, name: str, known: tuple[str, ...], default:
         message = f"Choose one of {', '.join(known)}."
         raise InvalidInput([FieldError(f"#/{name}", "invalid", message)])
     return given
+
+
+def _what(key: str, item: int | None) -> str:
+    return f"Step {key}" if item is None else f"Item {item} of step {key}"
 
 
 def _item(request: ConsoleRequest) -> int | None:

@@ -126,7 +126,7 @@ def _head(seen: SeenRun) -> dict[str, Any]:
         "is_final": is_final,
         "is_begun": take.execution.status == Status.RUNNING,
         "is_paused": phase == RunPhase.PAUSED,
-        "may_pause": phase == RunPhase.RUNNING,
+        "may_pause": phase in (RunPhase.RUNNING, RunPhase.FAILING, RunPhase.COMPENSATING),
         "may_retry": row is not None,
         "reason": reason,
         "reason_words": _REASONS.get(reason, ""),

@@ -16,9 +16,10 @@ from executions.choices import COMPENSATION
 from executions.models import DeadLetter, Execution, WorkflowRun
 from executions.ownership import fence, restored
 from executions.ownership.restored import CANCEL, CONTINUE, PAUSE
+from insight.presentation.workflow_runs import present_run
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
-from tests.support.workflow_steps import Held, claim, run_step, work_on
+from tests.support.workflow_steps import Held, claim, run_step, start_step, work_on
 from tests.support.workflows import (
     EVERYWHERE,
     begin_run,
@@ -32,6 +33,7 @@ from tests.support.workflows import (
 )
 from workflows.control import approve_step, resume_run
 from workflows.pausing import settle_pause, settle_pauses_in
+from workflows.taking_back import take_back
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +67,7 @@ def test_runs_stay_paused_until_a_person_resumes_them(tenant: Tenant):
 
     row = WorkflowRun.objects.get(pk=run)
     assert (row.phase, row.reason) == ("paused", "restored")
+    assert present_run(tenant.id, run)["reason"] == "restored"
     assert states(run) == {"a": "OPEN", "wait": "OPEN", "b": "PENDING"}
     resume_run(tenant.id, run, actor=ACTOR)
     settle_pause(tenant.id, run)
@@ -191,12 +194,64 @@ def test_a_compensation_half_done_goes_on_from_where_it_was_or_is_cancelled(
 
     restored.confirm(restored.preview(), actor=ACTOR, runs=runs)
     go_on(run)
+    if runs == PAUSE:
+        settle_pauses_in(EVERYWHERE)
+        assert work(run) == []
+        assert states(run)["a"] == "COMPENSATING"
+        resume_run(tenant.id, run, actor=ACTOR)
+        settle_pauses_in(EVERYWHERE)
     work(run)
 
     assert states(run) == {"a": state, "b": "COMPENSATED", "c": "FAILED"}
     assert status_of(run) == "FAILED"
     undone = Execution.objects.filter(run_id=run, item=COMPENSATION, status="SUCCEEDED")
     assert undone.count() == (1 if runs == CANCEL else 2)
+
+
+@pytest.mark.parametrize("on_failure", ["fail_fast", "compensate"])
+def test_a_run_that_has_failed_is_paused_with_its_branch_for_failures(
+    tenant: Tenant, on_failure: str
+):
+    steps = [calls("a"), calls("tell", "a", condition="one_failed"), calls("other")]
+    run = begin_run(make_workflow(tenant, steps, on_failure=on_failure))
+    run_step(run, "a", "FAILED")
+    assert WorkflowRun.objects.get(pk=run).phase == "failing"
+    hold_since_an_hour()
+
+    restored.confirm(restored.preview(), actor=ACTOR)
+    settle_pauses_in(EVERYWHERE)
+    assert (work(run), WorkflowRun.objects.get(pk=run).phase) == ([], "paused")
+
+    resume_run(tenant.id, run, actor=ACTOR)
+    settle_pauses_in(EVERYWHERE)
+    assert work(run) == ["tell"]
+    assert status_of(run) == "FAILED"
+
+
+def test_a_run_past_its_deadline_is_undone_after_the_resume_and_has_failed(tenant: Tenant):
+    undo = {"compensate": {"target": {"url": "https://api.example.com/undo"}}}
+    steps = [calls("a", **undo), calls("b", "a")]
+    run = begin_run(make_workflow(tenant, steps, on_failure="compensate", deadline_seconds=60))
+    run_step(run, "a")
+    start_step(claim(run)["b"])
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workflow_waits SET due_at = now() - interval '1 second'")
+    pass_time()
+    assert WorkflowRun.objects.get(pk=run).phase == "cancelling"
+    hold_since_an_hour()
+
+    restored.confirm(restored.preview(), actor=ACTOR)
+    settle_pauses_in(EVERYWHERE)
+    Execution.objects.filter(run_id=run, step=2).update(status="PENDING", lease_expires_at=None)
+    assert work(run) == []
+
+    resume_run(tenant.id, run, actor=ACTOR)
+    settle_pauses_in(EVERYWHERE)
+    take_back({run: [2]})
+    go_on(run)
+    assert work(run) == ["a"]
+    assert states(run) == {"a": "COMPENSATED", "b": "CANCELLED"}
+    assert status_of(run) == "FAILED"
 
 
 def hold_since_an_hour() -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-from uuid import UUID
-
 import pytest
 
 from executions.changes.changing import delete_task
 from executions.choices import Status
 from executions.models import Execution, WorkflowRun
-from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
+from tests.support.child_runs import child_of, failures_of, runs
 from tests.support.workflows import (
     begin_children,
     begin_run,
     calls,
     edit_workflow,
-    ends_of,
     go_on,
     make_workflow,
     payloads_of,
@@ -34,25 +30,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def tenant() -> Tenant:
     return make_tenant()
-
-
-def runs(key: str, child: Task, *depends_on: str, **parts: Any) -> dict[str, Any]:
-    return {
-        "key": key,
-        "kind": "workflow",
-        "workflow_id": str(child.id),
-        "depends_on": list(depends_on),
-        **parts,
-    }
-
-
-def child_of(run: UUID) -> UUID:
-    """Return the run that a step of the run has begun."""
-    return WorkflowRun.objects.get(parent_run=run).id
-
-
-def failures_of(run: UUID) -> list[str]:
-    return [end.error_code for end in ends_of(run) if end.status == "FAILED"]
 
 
 def test_a_step_runs_a_workflow_and_has_the_outputs_of_its_last_steps(tenant: Tenant):

@@ -12,6 +12,7 @@ from tests.support.workflows import (
     calls,
     go_on,
     make_workflow,
+    payloads_of,
     states,
     status_of,
     work,
@@ -192,10 +193,25 @@ def test_a_failed_step_of_an_ended_run_is_marked_from_its_page(client, alpha):
     assert status_of(run) == "SUCCEEDED"
 
 
+def test_an_item_that_has_not_begun_is_marked_from_the_page_of_its_step(client, alpha):
+    steps = [
+        calls("load", for_each=[1, 2], max_parallel=1),
+        calls("sum", "load", payload="{{ steps.load.output.outputs }}"),
+    ]
+    run = begin_run(make_workflow(alpha, steps))
+    assert "Output of item 1 (JSON)" in client.get(f"/workflow-runs/{run}/steps/load").text
+
+    done = _do(client, run, "steps/load/succeed", item="1", output='{"n": 9}')
+    assert "Item 1 of step load is marked as succeeded" in done
+
+    assert work(run) == ["load[0]", "sum"]
+    assert payloads_of(run, 2) == [[None, {"n": 9}]]
+
+
 def test_an_item_that_has_not_begun_is_skipped_from_the_page_of_its_step(client, alpha):
     run = begin_run(make_workflow(alpha, [calls("load", for_each=[1, 2], max_parallel=1)]))
     page = client.get(f"/workflow-runs/{run}/steps/load").text
-    assert (page.count('name="item"'), 'name="item" value="1"' in page) == (1, True)
+    assert (page.count('name="item"'), page.count('name="item" value="1"')) == (2, 2)
 
     assert "names no item" in _do(client, run, "steps/load/skip", item="x")
     assert "Item 1 of step load is skipped" in _do(client, run, "steps/load/skip", item="1")
