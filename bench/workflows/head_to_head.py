@@ -49,7 +49,7 @@ class Outcome:
 def add_parser(parsers: Any) -> None:
     """Add the part's options."""
     parser = parsers.add_parser(NAME, help="beside DBOS, Celery's canvas and BullMQ's flows")
-    parser.add_argument("--chains", type=command_line.above_zero, default=50, help="of a turn")
+    parser.add_argument("--chains", type=command_line.above_zero, default=100, help="of a turn")
     parser.add_argument("--seconds", type=float, default=10, help="over which chains begin")
     parser.add_argument("--runs", type=command_line.above_zero, default=500, help="at once")
     parser.add_argument(
@@ -57,14 +57,14 @@ def add_parser(parsers: Any) -> None:
     )
     parser.add_argument("--kills", type=int, default=1, help="rounds with a kill; 0 for none")
     parser.add_argument("--patience", type=float, default=75, help="seconds, behind a kill")
-    parser.add_argument("--rounds", type=command_line.above_zero, default=2)
+    parser.add_argument("--rounds", type=command_line.above_zero, default=1)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=tuple(CONTENDERS))
     report.add_arguments(parser)
     parser.set_defaults(run=run)
 
 
 def load_of(chosen: argparse.Namespace, number: int) -> Load:
-    """Return what everybody gets in a round; the first ``--kills`` rounds have a kill."""
+    """Return what every contender gets in a round; the first ``--kills`` rounds have a kill."""
     killed = chosen.killed if number <= chosen.kills else 0
     return Load(chosen.chains, chosen.seconds, chosen.runs, killed, chosen.patience)
 

@@ -6,7 +6,8 @@ Valkey with an append-only file that is written every second.
 DBOS: PostgreSQL as its documentation recommends for production, two processes with executor ids of
 their own, which recover their workflows when they start; a queue, so that both get runs.
 Celery: acknowledged late and rejected when a worker is lost, which its guide advises for tasks that
-may run twice; two prefork processes, as in ``bench.peers``; a short visibility timeout.
+may run twice; two prefork processes, as in ``bench.peers``; a visibility timeout of half a minute
+instead of an hour, after which the messages of a killed worker come back.
 BullMQ: an append-only file and ``noeviction``, tries with a growing delay, one worker with two
 hundred jobs at a time, as in ``bench.peers``; stalled jobs come back after its default times.
 """

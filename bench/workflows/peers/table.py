@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bench.peers.figures import OWN, PERCENTILES
 from bench.workflows.peers.figures import Counts, Summary
 
-_WIDTH = 16
+_NAME_WIDTH, _WIDTH = 16, 14
 _COLUMNS = (
     *(f"{name} ms" for name in PERCENTILES),
     "steps/s",
@@ -22,12 +22,16 @@ _NOTHING = "–"
 
 def table(summaries: Sequence[Summary]) -> list[str]:
     """Return a line for each contender: gaps in chains, steps a second, what a kill has cost."""
-    lines = ["".join(f"{cell:>{_WIDTH}}" for cell in ("", *_COLUMNS))]
+    lines = [_line("", _COLUMNS)]
     for one in summaries:
-        lines.append("".join(f"{cell:>{_WIDTH}}" for cell in (one.contender, *_cells(one))))
+        lines.append(_line(one.contender, _cells(one)))
         if not one.counts.flawless:
             lines.append(f"  {one.contender} without a kill: {told(one.counts)}")
     return lines
+
+
+def _line(name: str, cells: Sequence[str]) -> str:
+    return f"{name:<{_NAME_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)
 
 
 def _cells(one: Summary) -> list[str]:

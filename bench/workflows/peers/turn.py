@@ -13,10 +13,10 @@ from bench.workflows.peers.figures import Kill, Speed, counts_of, speed_of
 from bench.workflows.peers.shapes import CHAIN, GRAPH, Runs
 
 #: Longer than any starting program takes until it can start runs.
-_LEAD_MS = 6000
+_LEAD_MS = 4000
 _WARM_UP = 20
 #: Duplicates may still come for this long.
-_SETTLE_SECONDS = 2.0
+_SETTLE_SECONDS = 1.0
 #: Without a kill, this long without any call is the end of a plan.
 _STALL_SECONDS = 30.0
 #: A kill comes when this share of the steps has been executed, and has to leave as much behind.
@@ -53,17 +53,16 @@ def take(make: type[Killable], target: Target, load: Load) -> Iterator[Speed | K
             yield _kill(contender, target, _at_once(target, load.killed), load.patience)
 
 
-def _at_once(target: Target, count: int, shape: str = GRAPH) -> Runs:
-    return Runs(target.url, count, now_ms() + _LEAD_MS, shape=shape)
+def _at_once(target: Target, count: int) -> Runs:
+    return Runs(target.url, count, now_ms() + _LEAD_MS, shape=GRAPH)
 
 
 def _warm_up(contender: Killable, target: Target) -> None:
-    """Let it execute a few runs of both shapes, so that code is loaded and connections are open."""
-    for shape in (CHAIN, GRAPH):
-        runs = _at_once(target, _WARM_UP, shape)
-        counts = counts_of(runs, _carry_out(contender, target, runs))
-        if counts.lost:
-            raise CouldNotRunError(f"of {counts.steps} steps to warm up {counts.lost} are missing")
+    """Let it execute a few runs, so that code is loaded and connections are open."""
+    runs = _at_once(target, _WARM_UP)
+    counts = counts_of(runs, _carry_out(contender, target, runs))
+    if counts.lost:
+        raise CouldNotRunError(f"of {counts.steps} steps to warm up {counts.lost} are missing")
 
 
 def _carry_out(contender: Killable, target: Target, runs: Runs) -> list[Arrival]:

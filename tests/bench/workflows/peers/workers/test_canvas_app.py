@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from celery import current_app, group
 
+from bench.workflows.__main__ import options as head_to_head_options
 from bench.workflows.peers.shapes import CHAIN, GRAPH, Runs
 from bench.workflows.peers.workers.canvas_app import app, canvas, step
 
@@ -33,4 +34,16 @@ def test_a_task_is_acknowledged_when_it_has_run_and_its_result_is_kept():
     assert app.conf.task_acks_late
     assert app.conf.task_reject_on_worker_lost
     assert not step.ignore_result
+
+
+def test_messages_of_a_killed_worker_come_back_while_the_report_waits():
+    options = app.conf.broker_transport_options
+    patience = head_to_head_options(["peers"]).patience
+
+    # Kombu looks every ten seconds, times the throttle.
+    assert options["visibility_timeout"] + 10 * options["unacked_restore_throttle"] < patience
+
+
+def test_the_task_is_none_of_the_product():
+    assert "canvas.step" in app.tasks
     assert "canvas.step" not in current_app.tasks
