@@ -56,7 +56,8 @@ def add_parser(parsers: Any) -> None:
         "--killed", type=command_line.above_zero, default=300, help="runs of a kill"
     )
     parser.add_argument("--kills", type=int, default=1, help="rounds with a kill; 0 for none")
-    parser.add_argument("--patience", type=float, default=75, help="seconds, behind a kill")
+    # BullMQ takes jobs of a killed worker up again after 60 s, after 90 s where a check is skipped.
+    parser.add_argument("--patience", type=float, default=120, help="seconds, behind a kill")
     parser.add_argument("--rounds", type=command_line.above_zero, default=1)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=tuple(CONTENDERS))
     report.add_arguments(parser)
