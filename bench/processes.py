@@ -7,7 +7,10 @@ database sessions belong to their server.
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,6 +91,29 @@ def descendants(pid: int) -> list[int]:
     for parent in found:
         found += [stat.pid for stat in stats.values() if stat.parent == parent]
     return found
+
+
+def kill(roots: Iterable[int]) -> list[int]:
+    """Kill these processes and all that descend from them with SIGKILL; return which they were."""
+    pids = list(dict.fromkeys(pid for root in roots for pid in descendants(root)))
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return pids
+
+
+def alive(pids: Collection[int]) -> list[int]:
+    """Return those that run; a zombie, whose parent has not read its end, does not."""
+    stats = snapshot()
+    return [pid for pid in pids if pid in stats and not _is_zombie(pid)]
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return text.rpartition(")")[2].split()[0] == "Z"
 
 
 def usage(kinds: dict[int, str]) -> Usage:

@@ -33,7 +33,7 @@ from operations.proof.client import ApiError
 
 COULD_NOT_RUN = 2
 #: What ends a turn and not the report: a program, a server or the receiver that does not answer.
-_ENDS_A_TURN = (
+ENDS_A_TURN = (
     CouldNotRunError,
     InstallationError,
     ApiError,
@@ -124,7 +124,7 @@ def _take_one(
     try:
         turn = take(make, receiver, load)
         outcome.versions.setdefault(name, make().versions())
-    except _ENDS_A_TURN as error:
+    except ENDS_A_TURN as error:
         outcome.not_run.append(f"{name}: {error}")
         print(f"round {number}: {name} could not run: {error}", flush=True)
         return
@@ -169,7 +169,7 @@ def publish(outcome: Outcome, chosen: argparse.Namespace) -> int:
         *cpu_lines(summaries),
         *ratio_lines(found),
         *(f"could not run to its end: {one}" for one in outcome.not_run),
-        *_version_lines(outcome.versions),
+        *version_lines(outcome.versions),
         *missed,
         {0: "PASSED", 1: "FAILED", COULD_NOT_RUN: "INCOMPLETE"}[code],
     ]
@@ -198,7 +198,8 @@ def _exceptions(chosen: argparse.Namespace) -> list[str]:
     return [f"{name}: {count} of them" for name, count in counts.items() if count != usual]
 
 
-def _version_lines(versions: dict[str, dict[str, str]]) -> Sequence[str]:
+def version_lines(versions: dict[str, dict[str, str]]) -> Sequence[str]:
+    """Return a line for each contender that has versions of its own."""
     return [
         f"  {name}: {', '.join(f'{package} {version}' for package, version in found.items())}"
         for name, found in versions.items()

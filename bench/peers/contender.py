@@ -75,3 +75,15 @@ class Contender(ABC):
     @abstractmethod
     def versions(self) -> dict[str, str]:
         """Return the versions of what takes part, by package."""
+
+
+class Killable(Contender):
+    """A contender that can be killed with all its servers, and started again on what is left."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Kill every process with SIGKILL, servers included; return when all have ended."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Start servers and workers again on what a kill has left; wait for them."""

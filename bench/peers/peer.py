@@ -13,9 +13,10 @@ from typing import ClassVar
 
 from bench.installation import CHECKOUT
 from bench.peers import servers
-from bench.peers.contender import Contender
+from bench.peers.contender import Killable
 from bench.peers.plan import READY, Plan
-from bench.peers.programs import Worker, run_script
+from bench.peers.programs import Worker, run_script, wait_for_end
+from bench.processes import kill
 
 _PLAN_SECONDS = 600.0
 _OURS = ("DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL", "DATA_DIR")
@@ -23,7 +24,7 @@ _OURS = ("DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL", "DATA_DIR")
 _LEADING_ELSEWHERE = ("PG", "CELERY_")
 
 
-class Peer(Contender):
+class Peer(Killable):
     """Starts servers and workers, and hands plans to a script on its standard input."""
 
     #: PostgreSQL, Valkey, both or none.
@@ -32,6 +33,8 @@ class Peer(Contender):
     def __init__(self) -> None:
         super().__init__()
         self._kinds: dict[int, str] = {}
+        self._servers = servers.Servers()
+        self._workers: list[Worker] = []
         #: Of every program of this peer.
         self.environment: dict[str, str] = {}
 
@@ -48,12 +51,26 @@ class Peer(Contender):
 
     def start(self, scratch: Path) -> None:
         """Start servers, prepare, start the workers."""
-        running = self._stack.enter_context(servers.running(scratch / "data", self.servers))
-        self._kinds = dict(running.kinds)
-        self.environment = environment(running.environment)
+        self._scratch = scratch
+        self._servers = self._stack.enter_context(servers.running(scratch / "data", self.servers))
+        self.environment = environment(self._servers.environment)
         self.prepare()
-        for kind, command in self.workers().items():
-            self._start_worker(kind, command, scratch)
+        self._start_workers()
+
+    def kill(self) -> None:
+        """Kill servers and workers with SIGKILL; return when all have ended."""
+        killed = kill(self.kinds())
+        for worker in self._workers:
+            worker.stop()
+        self._servers.stop()
+        self._workers.clear()
+        self._kinds.clear()
+        wait_for_end(killed)
+
+    def restart(self) -> None:
+        """Start servers and workers again on what a kill has left."""
+        self._servers.start()
+        self._start_workers()
 
     def schedule(self, plan: Plan) -> None:
         """Run the script with the plan."""
@@ -61,12 +78,17 @@ class Peer(Contender):
 
     def kinds(self) -> dict[int, str]:
         """Return servers and workers."""
-        return dict(self._kinds)
+        return self._servers.kinds | self._kinds
+
+    def _start_workers(self) -> None:
+        for kind, command in self.workers().items():
+            self._start_worker(kind, command, self._scratch)
 
     def _start_worker(self, kind: str, command: list[str], scratch: Path, **options: int) -> Worker:
         log = scratch / f"{self.name}-{kind}.log"
         worker = Worker(command, self.environment, log, **options)
         self._stack.callback(worker.stop)
+        self._workers.append(worker)
         self._kinds[worker.pid] = kind
         worker.wait_for(READY)
         return worker

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 #: What a worker prints, on a line by itself or within one, when it takes work.
 READY = "this peer is ready"
@@ -54,7 +54,7 @@ class Plan:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_line(cls, line: str) -> Plan:
+    def from_line(cls, line: str) -> Self:
         """Return the plan of such a line."""
         return cls(**json.loads(line))
 

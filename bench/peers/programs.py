@@ -7,13 +7,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bench.installation import CHECKOUT, stop
 from bench.peers.contender import CouldNotRunError
+from bench.processes import alive
 from launcher.spawning import ProcessSpec, spawn_options
 
 START_SECONDS = 60.0
@@ -30,6 +31,7 @@ class Worker:
         self, command: Sequence[str], environment: dict[str, str], log: Path, **options: Any
     ) -> None:
         self._log = log
+        self._stopped = False
         spec = ProcessSpec("peer", log.stem, tuple(command), environment)
         with log.open("wb") as output:
             self._process = subprocess.Popen(
@@ -66,6 +68,10 @@ class Worker:
 
     def stop(self) -> None:
         """End it by SIGTERM, after a while by SIGKILL; its children end with it."""
+        if self._stopped:
+            # Its id may be that of another process by now.
+            return
+        self._stopped = True
         stop(self._process, _STOP_SECONDS)
         # A killed worker leaves the processes of its pool behind, in the group that it led.
         with suppress(ProcessLookupError):
@@ -76,6 +82,16 @@ class Worker:
 
     def _output(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
+
+
+def wait_for_end(pids: Collection[int]) -> None:
+    """Return when none of these processes runs; CouldNotRunError when one goes on for long."""
+    pause = threading.Event()
+    deadline = time.monotonic() + _STOP_SECONDS
+    while left := alive(pids):
+        if time.monotonic() > deadline:
+            raise CouldNotRunError(f"processes {left} did not end")
+        pause.wait(_LOOK_SECONDS)
 
 
 def run_script(command: Sequence[str], environment: dict[str, str], said: str = "") -> None:

@@ -6,6 +6,7 @@ Set up alike and durable as there, reached by unix sockets as there.
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,7 @@ from launcher.embedded import EmbeddedError, EmbeddedServer, place_servers
 from launcher.embedded_postgres import EmbeddedPostgres
 from launcher.embedded_valkey import EmbeddedValkey
 from launcher.privileges import PrivilegeError
-from launcher.spawning import spawn_options
+from launcher.spawning import ProcessSpec, spawn_options
 from scheduler_site.broker import broker_url
 
 POSTGRESQL, VALKEY = "postgresql", "valkey"
@@ -31,9 +32,37 @@ _STOP_SECONDS = 30.0
 class Servers:
     """Running servers: their processes, URLs, and the environment by which programs find them."""
 
+    made: dict[str, EmbeddedServer] = field(default_factory=dict)
     kinds: dict[int, str] = field(default_factory=dict)
     urls: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    _processes: list[tuple[signal.Signals, subprocess.Popen[bytes]]] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Start them on their data and wait until they answer; once, and again after a kill."""
+        with _told():
+            for kind, server in self.made.items():
+                server.prepare()
+                spec = server.process()
+                process = _spawned(server, spec)
+                self._processes.append((spec.stop_signal, process))
+                self.kinds[process.pid] = kind
+            for kind, server in self.made.items():
+                server.wait_ready()
+                self.urls[kind] = server.url
+                self.environment |= environment_of(kind, server.url)
+
+    def stop(self) -> None:
+        """Stop them, the last one first; also those that were killed."""
+        while self._processes:
+            stop_signal, process = self._processes.pop()
+            process.send_signal(stop_signal)
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.kinds.clear()
 
 
 @contextmanager
@@ -45,18 +74,12 @@ def running(data_dir: Path, wanted: Sequence[str]) -> Iterator[Servers]:
         POSTGRESQL: EmbeddedPostgres(placement, _SECRETS),
         VALKEY: EmbeddedValkey(placement, _SECRETS),
     }
-    found = Servers()
+    found = Servers({kind: made[kind] for kind in wanted})
     with ExitStack() as stack:
         for directory in (placement.base, placement.sockets):
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        with _told():
-            for kind in wanted:
-                process = stack.enter_context(_running(made[kind]))
-                found.kinds[process.pid] = kind
-            for kind in wanted:
-                made[kind].wait_ready()
-                found.urls[kind] = made[kind].url
-                found.environment |= environment_of(kind, made[kind].url)
+        stack.callback(found.stop)
+        found.start()
         yield found
 
 
@@ -68,21 +91,9 @@ def _told() -> Iterator[None]:
         raise CouldNotRunError(str(error)) from error
 
 
-@contextmanager
-def _running(server: EmbeddedServer) -> Iterator[subprocess.Popen[bytes]]:
-    server.prepare()
-    spec = server.process()
+def _spawned(server: EmbeddedServer, spec: ProcessSpec) -> subprocess.Popen[bytes]:
     with (server.placement.base / f"{spec.name}.out").open("ab") as output:
-        process = subprocess.Popen(spec.argv, stdout=output, stderr=output, **spawn_options(spec))
-    try:
-        yield process
-    finally:
-        process.send_signal(spec.stop_signal)
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        return subprocess.Popen(spec.argv, stdout=output, stderr=output, **spawn_options(spec))
 
 
 def environment_of(kind: str, url: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from bench.peers.contender import Contender, CouldNotRunError
 from bench.peers.figures import TARGET, Turn, turn_of
@@ -17,6 +18,7 @@ from bench.peers.plan import Plan
 from bench.peers.target import Target, await_calls
 from bench.processes import usage
 
+Started = TypeVar("Started", bound=Contender)
 #: Between the end of scheduling and the first due time, at least.
 SPARE_MS = 3000
 #: What is allowed for the first look at the processor time.
@@ -53,7 +55,7 @@ def take(make: Callable[[], Contender], target: Target, load: Load) -> Turn:
     """
     took_ms = 0
     for _ in range(_TRIES):
-        with _started(make) as contender:
+        with started(make) as contender:
             _warm_up(contender, target)
             spare_ms = _spare_ms(contender)
             lead = spare_ms + lead_ms(load.count, contender.pace, took_ms)
@@ -90,7 +92,8 @@ def now_ms() -> int:
 
 
 @contextmanager
-def _started(make: Callable[[], Contender]) -> Iterator[Contender]:
+def started(make: Callable[[], Started]) -> Iterator[Started]:
+    """Start a contender in a scratch directory, yield it, stop it and remove the directory."""
     scratch = Path(tempfile.mkdtemp(prefix="punctual-peers-"))
     # As root, the account that runs the servers has to pass through.
     scratch.chmod(0o711)
@@ -111,7 +114,7 @@ def _warm_up(contender: Contender, target: Target) -> None:
     contender.schedule(plan)
     contender.release()
     _await(target, plan)
-    _wait(_SETTLE_SECONDS)
+    wait(_SETTLE_SECONDS)
     arrived = target.count()
     if arrived < _WARM_UP:
         raise CouldNotRunError(f"of {_WARM_UP} webhooks to warm up {arrived} arrived")
@@ -120,12 +123,12 @@ def _warm_up(contender: Contender, target: Target) -> None:
 
 def _measure(contender: Contender, target: Target, plan: Plan, *, timed: bool) -> Turn:
     kinds = contender.kinds() | {target.pid: TARGET}
-    _wait(plan.at_ms / 1000 - time.time() - contender.ahead_seconds)
+    wait(plan.at_ms / 1000 - time.time() - contender.ahead_seconds)
     before = usage(kinds)
     contender.release()
     _await(target, plan)
     recorded = contender.recorded(plan)
-    _wait(_SETTLE_SECONDS)
+    wait(_SETTLE_SECONDS)
     after = usage(kinds)
     turn = turn_of(contender.name, plan, target.arrivals(), timed=timed, recorded=recorded)
     return replace(turn, cpu_seconds=after.cpu_since(before))
@@ -133,10 +136,11 @@ def _measure(contender: Contender, target: Target, plan: Plan, *, timed: bool) -
 
 def _await(target: Target, plan: Plan) -> None:
     """Wait until every call has arrived, or none for long."""
-    _wait(plan.at_ms / 1000 - time.time())
+    wait(plan.at_ms / 1000 - time.time())
     await_calls(target, plan.count, stall_seconds=_STALL_SECONDS)
 
 
-def _wait(seconds: float) -> None:
+def wait(seconds: float) -> None:
+    """Wait for this long; not at all for a moment that has passed."""
     if seconds > 0:
         threading.Event().wait(seconds)

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import secrets
 import shutil
-import signal
 import tempfile
 import time
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +23,7 @@ from typing import Any
 from bench import command_line, installation, report
 from bench.chaos.site import fault
 from bench.installation import Installation, InstallationError
-from bench.processes import descendants, snapshot
+from bench.processes import alive, kill
 from bench.workflows.definitions import calls, workflow
 from bench.workflows.evidence import Call, problems, read_calls
 from bench.workflows.runs import create, start, statuses, until_ended
@@ -84,10 +81,7 @@ async def kill_everything(product: Installation, *, doubt: float = 0.0) -> Fault
         raise InstallationError("only an installation of its own is killed")
     listed = local_state.load_runtime(Path(product.environment["DATA_DIR"])).get("processes", ())
     roots = [product.supervisor, *(int(one["pid"]) for one in listed if one["pid"])]
-    pids = list(dict.fromkeys(pid for root in roots for pid in descendants(root)))
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    pids = kill(roots)
     struck = fault("SIGKILL of everything", doubt=doubt)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while left := alive(pids):
@@ -95,20 +89,6 @@ async def kill_everything(product: Installation, *, doubt: float = 0.0) -> Fault
             raise InstallationError(f"processes {left} did not end")
         await asyncio.sleep(_LOOK_SECONDS)
     return struck
-
-
-def alive(pids: Collection[int]) -> list[int]:
-    """Return those that run; a zombie, whose parent has not read its end, does not."""
-    stats = snapshot()
-    return [pid for pid in pids if pid in stats and not _is_zombie(pid)]
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return text.rpartition(")")[2].split()[0] == "Z"
 
 
 async def _fail(product: Installation, receiver: Receiver, count: int) -> list[str]:

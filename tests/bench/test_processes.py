@@ -1,9 +1,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 
-from bench.processes import Stat, Usage, descendants, kind_of, parse_stat, usage
+from bench.processes import (
+    Stat,
+    Usage,
+    alive,
+    descendants,
+    kill,
+    kind_of,
+    parse_stat,
+    usage,
+)
 
 
 def test_names_with_spaces_and_parentheses_do_not_shift_the_fields():
@@ -53,3 +63,20 @@ def test_descendants_begin_with_the_process_itself():
 
 def test_a_process_that_is_gone_has_no_descendants():
     assert descendants(2**22 + 1) == []
+
+
+def test_a_process_that_runs_is_told_from_one_that_does_not():
+    assert alive([os.getpid(), 2**22 + 1]) == [os.getpid()]
+
+
+def test_a_kill_ends_a_process_with_its_children():
+    shell = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE)
+    with shell:
+        assert shell.stdout is not None
+        child = int(shell.stdout.readline())
+
+        killed = kill([shell.pid])
+
+        assert shell.wait() == -signal.SIGKILL
+    assert set(killed) == {shell.pid, child}
+    assert alive([child]) == []

@@ -15,13 +15,18 @@ export function readPlan() {
   return JSON.parse(readFileSync(0, "utf8"));
 }
 
-function itemOf(plan, number) {
+// What a call sends.
+export function bodyOf(number) {
   const padding = BODY_BYTES - FRAME_BYTES - String(number).length;
+  return JSON.stringify({ number, text: "x".repeat(padding) });
+}
+
+function itemOf(plan, number) {
   return {
     dueMs: plan.at_ms + Math.floor(number * plan.step_ms),
     data: {
       url: `${plan.url}/hook/${number}`,
-      body: JSON.stringify({ number, text: "x".repeat(padding) }),
+      body: bodyOf(number),
     },
   };
 }

@@ -95,7 +95,7 @@ class Stand:
 def stand(monkeypatch: pytest.MonkeyPatch) -> Stand:
     found = Stand()
     monkeypatch.setattr(turns, "now_ms", lambda: found.now_ms)
-    monkeypatch.setattr(turns, "_wait", lambda seconds: None)
+    monkeypatch.setattr(turns, "wait", lambda seconds: None)
     monkeypatch.setattr(turns, "_STALL_SECONDS", 0.0)
     return found
 

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
 
 import pytest
 
 from bench.installation import Installation, InstallationError
-from bench.workflows.retry import alive, graph, judge, kill_everything, value
+from bench.workflows.retry import graph, judge, kill_everything, value
 from executions.triggering.triggers import Override
 from operations.proof.matcher import Fault
 from tests.factories import ACTOR, make_tenant
@@ -68,7 +66,3 @@ def test_a_request_in_flight_at_the_kill_may_be_repeated():
 def test_only_an_installation_of_its_own_is_killed():
     with pytest.raises(InstallationError):
         asyncio.run(kill_everything(Installation("http://127.0.0.1:1", "key", {})))
-
-
-def test_a_process_that_runs_is_told_from_one_that_does_not(tmp_path: Path):
-    assert alive([os.getpid(), 2**22 + 1]) == [os.getpid()]

@@ -1,0 +1,1 @@
+"""Runs of Punctual's workflows beside those of DBOS, Celery's canvas and BullMQ's flows."""
