@@ -7,14 +7,14 @@ cost a number of queries that does not depend on how many steps there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import F, Max, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Length
 
 from executions.choices import COMPENSATION, FINAL, Status
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun, WorkflowStep
@@ -39,6 +39,13 @@ _UNDO_STATUS: Mapping[StepState, str] = {
     StepState.NOT_COMPENSATED: "FAILED",
 }
 _TO_UNDO = frozenset(_UNDO_STATUS)
+#: Bytes, as they are kept, of an output that a page with all steps shows; of JSON they are fewer.
+SHORT_OUTPUT = 8192
+#: Items are found by these; of those that have not begun there are no rows.
+ITEM_STATUSES = ("RUNNING", "QUEUED", "RETRYING", "FAILED", "SUCCEEDED", "SKIPPED")
+#: How answers call the status of an item's execution -> in the ledger.
+_OPEN_AS = {"QUEUED": ["PENDING", "QUEUED"]}
+_OUTPUT = ("step", "take", "sealed_output")
 
 
 class OpenStep(NamedTuple):
@@ -277,6 +284,24 @@ def ends_of(seen: SeenRun, number: int | None = None) -> dict[int, WorkflowStep]
     return {end.step: end for end in found if end.take == seen.take_of(end.step)}
 
 
+def outline_ends_of(seen: SeenRun, shown: Collection[int]) -> dict[int, WorkflowStep]:
+    """Return the ends as above, with the outputs only of the steps that are shown.
+
+    An output that is not short is left in the database, since a run may have a hundred of a MiB.
+    ``output_bytes`` is the size of each.
+    """
+    size = {"output_bytes": Length("sealed_output")}
+    found = _ends(seen.take.run_id).filter(item=-1)
+    short = found.filter(step__in=shown).alias(**size).filter(output_bytes__lte=SHORT_OUTPUT)
+    outputs = {(step, take): kept for step, take, kept in short.values_list(*_OUTPUT)}
+    ends = {}
+    for end in found.annotate(**size).defer("sealed_output"):
+        if end.take == seen.take_of(end.step):
+            end.sealed_output = outputs.get((end.step, end.take))
+            ends[end.step] = end
+    return ends
+
+
 def compensations_of(seen: SeenRun) -> dict[int, WorkflowStep]:
     """Return the end of what undid each step of a run, of the latest take that did so."""
     if not any(seen.is_to_undo(number) for number in seen.steps):
@@ -310,15 +335,33 @@ def item_total_of(seen: SeenRun, number: int) -> int:
     return 0 if last is None else last + 1
 
 
+def items_with_status(
+    seen: SeenRun, number: int, status: str, first: int, end: int
+) -> Sequence[int]:
+    """Return the first to before the last of a fan-out's items that have one of ``ITEM_STATUSES``.
+
+    Both are places among these items, from 0.
+    """
+    parameters = {
+        "run": seen.take.run_id,
+        **_bounds(seen.take.run_id),
+        "step": number,
+        "take": seen.take_of(number),
+        "status": status,
+        "open": _OPEN_AS.get(status, [status]),
+        "first": first,
+        "limit": end - first,
+    }
+    return [item for (item,) in rows("run_reads/items_with_status", parameters)]
+
+
 def items_of(
-    seen: SeenRun, number: int, first: int, end: int
+    seen: SeenRun, number: int, items: Sequence[int]
 ) -> tuple[dict[int, WorkflowStep], dict[int, OpenStep]]:
-    """Return the items of a fan-out that have ended, and those that have begun, by number."""
-    ended = _ends(seen.take.run_id).filter(
-        step=number, item__gte=first, item__lt=end, take=seen.take_of(number)
-    )
-    bounds = {"run": seen.take.run_id, "step": number, "first": first, "end": end}
-    open_ = map(OpenStep._make, rows("run_reads/open_items", bounds))
+    """Return those of some items of a fan-out that have ended, and that have begun, by number."""
+    ended = _ends(seen.take.run_id).filter(step=number, item__in=items, take=seen.take_of(number))
+    wanted = {"run": seen.take.run_id, "step": number, "items": list(items)}
+    open_ = map(OpenStep._make, rows("run_reads/open_items", wanted))
     return {row.item: row for row in ended}, {row.item: row for row in open_}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -24,7 +24,9 @@ from insight.workflow_runs import (
     find_take,
     item_counts_of,
     items_of,
+    items_with_status,
     open_status,
+    outline_ends_of,
     see,
 )
 from shared.encryption import CANNOT_BE_OPENED, DecryptionFailed
@@ -72,8 +74,24 @@ def present_take(take: Take) -> dict[str, Any]:
 
 def present_seen(seen: SeenRun) -> dict[str, Any]:
     """Return a run that was read already, with every step."""
+    return _whole(seen, ends_of(seen))
+
+
+def present_outline(seen: SeenRun, shown: Collection[int]) -> dict[str, Any]:
+    """Return the same for a page that shows some of the steps: short outputs, of these alone.
+
+    ``output_bytes`` is the size of an output, 0 without one.
+    """
+    ends = outline_ends_of(seen, shown)
+    answer = _whole(seen, ends)
+    for number, step in zip(seen.steps, answer["steps"], strict=True):
+        step["output_bytes"] = getattr(ends.get(number), "output_bytes", 0) or 0
+    return answer
+
+
+def _whole(seen: SeenRun, ends: Mapping[int, WorkflowStep]) -> dict[str, Any]:
     opening = _Opening()
-    ends, counts = ends_of(seen), item_counts_of(seen)
+    counts = item_counts_of(seen)
     attempts, undone = attempts_of_steps(ends.values()), compensations_of(seen)
     shown = _run(seen, opening)
     shown["steps"] = [
@@ -105,12 +123,23 @@ def present_step(seen: SeenRun, number: int) -> dict[str, Any]:
 
 def present_items(seen: SeenRun, number: int, first: int, end: int) -> list[dict[str, Any]]:
     """Return the items of a fan-out from ``first`` on, before ``end``."""
+    return _items(seen, number, range(first, end))
+
+
+def present_items_with_status(
+    seen: SeenRun, number: int, status: str, first: int, end: int
+) -> list[dict[str, Any]]:
+    """Return items that have a status: from the ``first`` of them on, before the ``end``."""
+    return _items(seen, number, items_with_status(seen, number, status, first, end))
+
+
+def _items(seen: SeenRun, number: int, items: Sequence[int]) -> list[dict[str, Any]]:
     opening = _Opening()
-    ended, open_ = items_of(seen, number, first, end)
+    ended, open_ = items_of(seen, number, items)
     attempts = attempts_of_steps(ended.values())
     return [
         _item(seen, number, item, ended.get(item), open_.get(item), attempts, opening)
-        for item in range(first, end)
+        for item in items
     ]
 
 
