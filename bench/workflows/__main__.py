@@ -9,9 +9,9 @@ import argparse
 from typing import Any
 
 from bench import command_line
-from bench.workflows import chain, fan_out, many, proofs, retry
+from bench.workflows import chain, fan_out, many, pages, proofs, retry
 
-PARTS: tuple[Any, ...] = (chain, fan_out, many, retry)
+PARTS: tuple[Any, ...] = (chain, fan_out, many, pages, retry)
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
