@@ -12,6 +12,7 @@ from executions.choices import RunPhase, Status
 from executions.models import EndedWorkflowRun, WorkflowStep
 from executions.payloads import open_sealed_payload
 from insight.presentation.execution import error_or_none, instant_or_none
+from insight.run_items import item_counts_of, items_of, items_with_status
 from insight.run_waits import RunWait, waits_of
 from insight.workflow_runs import (
     OpenStep,
@@ -22,9 +23,6 @@ from insight.workflow_runs import (
     compensations_of,
     ends_of,
     find_take,
-    item_counts_of,
-    items_of,
-    items_with_status,
     open_status,
     outline_ends_of,
     see,

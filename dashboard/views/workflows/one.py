@@ -69,34 +69,22 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     come = runs_of(tenant, task_id).scheduled_between(None, now + timedelta(seconds=1))
     listed = read_page(come, query, present=lambda rows: see(latest_takes(rows)))
     runs: list[_Run] = [(run, states_of(run)) for run in listed["rows"]]
-    order = [] if plan is None else sorted(plan.steps, key=plan.graph.rank.__getitem__)
-    pages = page_of(order, query, _groups(runs))
-    latest = runs[0][1] if runs else {}
-    dag = [] if plan is None else _dag(request, plan, latest, order)
-    steps = [] if plan is None else _steps(plan, latest, pages.numbers)
-    columns = [_column(run) for run, _ in reversed(runs)]
-    rows = [] if plan is None else _grid(plan, runs, pages.numbers)
     return render(
         request,
         "dashboard/workflow.html",
         {
             "workflow": shown,
             "query": query,
-            "direction": query["direction"],
-            "directions": DIRECTIONS,
             "pagination": listed["pagination"],
             "runs": [_run(*run) for run in runs],
-            "dag": dag,
-            "steps": steps,
-            "pages": pages,
-            "grid_runs": columns,
-            "grid_steps": rows,
+            **_pictures(request, plan, runs, query),
             "fires": [
                 {"at": one.at, "due_at": one.due_at, "notes": list(one.notes)}
                 for one in fires_of(task, _FIRES, now=now)
             ],
             "revisions": list(own_revisions(task).order_by("-version")[:_REVISIONS]),
             "definition_text": text,
+            "definition_version": version_of(text),
             "needs_input": shown["input_schema"] is not None,
             "pauses": PAUSES,
             "resumes_at": end_of_pause(task, standing_pause_of(task)),
@@ -105,12 +93,6 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "may_pause": task.status in (TaskStatus.SCHEDULED, TaskStatus.RUNNING),
             "may_cancel": task.status
             in (TaskStatus.SCHEDULED, TaskStatus.PAUSED, TaskStatus.RUNNING),
-            "versions": {
-                "graph": version_of(dag, query["direction"], [run.take.run_id for run, _ in runs]),
-                "grid": version_of(columns, rows, pages),
-                "steps": version_of(steps, pages),
-                "definition": version_of(text),
-            },
         },
     )
 
@@ -136,6 +118,33 @@ def _plan(task: Task) -> Plan | None:
 def _holder(shown: Mapping[str, Any]) -> str:
     held = shown["paused_by"]
     return describe(held["scope"], held["value"]) if held else ""
+
+
+def _pictures(
+    request: ConsoleRequest, plan: Plan | None, runs: Sequence[_Run], query: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the graph, the grid and the list of steps; nothing of them where no key opens it."""
+    order = [] if plan is None else sorted(plan.steps, key=plan.graph.rank.__getitem__)
+    pages = page_of(order, query, _groups(runs))
+    latest = runs[0][1] if runs else {}
+    dag = [] if plan is None else _dag(request, plan, latest, order)
+    steps = [] if plan is None else _steps(plan, latest, pages.numbers)
+    columns = [_column(run) for run, _ in reversed(runs)]
+    rows = [] if plan is None else _grid(plan, runs, pages.numbers)
+    return {
+        "dag": dag,
+        "direction": query["direction"],
+        "directions": DIRECTIONS,
+        "steps": steps,
+        "pages": pages,
+        "grid_runs": columns,
+        "grid_steps": rows,
+        "versions": {
+            "graph": version_of(dag, query["direction"], [run.take.run_id for run, _ in runs]),
+            "grid": version_of(columns, rows, pages),
+            "steps": version_of(steps, pages),
+        },
+    }
 
 
 def _text(shown: Mapping[str, Any]) -> str:

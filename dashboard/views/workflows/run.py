@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,7 @@ from dashboard.listing import read_filters
 from dashboard.live_parts import version_of
 from dashboard.payload_form import LONGEST_EDITED, pretty
 from dashboard.pictures.dag import DagStep
-from dashboard.pictures.gantt import MOST_BARS, GanttBar
+from dashboard.pictures.gantt import MOST_BARS
 from dashboard.state_vocabulary import look_of
 from dashboard.step_facts import (
     DIRECTION,
@@ -42,18 +42,18 @@ from insight.presentation.workflow_runs import (
     present_outline,
     present_step,
 )
+from insight.run_items import ITEM_STATUSES, item_total_of
 from insight.run_waits import waits_of, waits_text
 from insight.workflow_runs import (
-    ITEM_STATUSES,
     SeenRun,
     find_take,
-    item_total_of,
     number_of,
     see,
 )
 from tasks.models import Task
 from tasks.validation.workflow import workflow_fields
 from tenants.choices import Role
+from workflows.plan import Plan
 
 #: Approvals that are shown on top of a run's page.
 _APPROVALS = 10
@@ -78,14 +78,8 @@ def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
     pages = page_of(list(seen.steps), query, groups_of(states))
     shown = present_outline(seen, pages.numbers)
     facts = facts_of(seen, shown["steps"])
-    path, head = path_of(seen, facts), _head(seen)
-    listed = _listed(facts, pages)
-    bars, direction = _bars(facts, listed), query["direction"]
-    dag = [] if seen.plan is None else _dag(seen, facts, path)
+    head = _head(seen)
     input_text = pretty(shown["input"])
-    # What is under way is drawn up to now.
-    is_drawn_anew = any(bar.end is None for bar in bars)
-    moment = head["now"].timestamp() // _REDRAWN_SECONDS if is_drawn_anew else 0
     return render(
         request,
         "dashboard/workflow_run.html",
@@ -94,31 +88,16 @@ def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
             "waits": waits_text(waits_of(seen)),
             "run": shown,
             "run_id": run_id,
-            "facts": listed,
             "pages": pages,
             "failed": next((one for one in facts if one.number == _first_failed(seen)), None),
             "approvals": [one for one in facts if one.may_decide][:_APPROVALS],
             "open_keys": [one.key for one in facts if one.finished_at is None],
             "keys": [one.key for one in facts],
-            "dag": dag,
-            "direction": direction,
-            "directions": DIRECTIONS,
-            "on_path": set(path),
-            "bars": bars,
-            "is_timing_paged": len(bars) < len(bars_of(facts)),
+            **_pictures(seen, facts, pages, head, query["direction"]),
             "unbegun": sum(one.started_at is None for one in facts),
             "input_text": input_text,
             "is_input_long": len(input_text) > LONGEST_EDITED,
             "duration_ms": _duration(seen),
-            "versions": {
-                "retry": version_of(head["take"], head["is_final"], len(facts)),
-                "graph": version_of(dag, direction),
-                "timing": version_of(bars, moment),
-                "steps": version_of(listed, path, pages),
-                "facts": version_of(
-                    head["take"], head["status"], head["reason"], head["deadline_at"]
-                ),
-            },
         },
     )
 
@@ -128,18 +107,46 @@ def _listed(facts: Sequence[StepFacts], pages: StepPage) -> list[StepFacts]:
     return [by_number[number] for number in pages.numbers]
 
 
-def _bars(facts: Sequence[StepFacts], listed: Sequence[StepFacts]) -> list[GanttBar]:
-    """Return the bars of all steps where one picture has them, else of those that are listed."""
-    bars = bars_of(facts)
-    return bars if len(bars) <= MOST_BARS else bars_of(listed)
+def _pictures(
+    seen: SeenRun,
+    facts: Sequence[StepFacts],
+    pages: StepPage,
+    head: Mapping[str, Any],
+    direction: str | None,
+) -> dict[str, Any]:
+    """Return the graph, the chart and the listed steps, and the versions of the page's parts."""
+    path, listed, bars = path_of(seen, facts), _listed(facts, pages), bars_of(facts)
+    # A chart that has no room for all steps has those that are listed.
+    drawn = bars if len(bars) <= MOST_BARS else bars_of(listed)
+    dag = [] if seen.plan is None else _dag(seen.plan, facts, path)
+    # What is under way is drawn up to now.
+    is_open = any(bar.end is None for bar in drawn)
+    moment = head["now"].timestamp() // _REDRAWN_SECONDS if is_open else 0
+    return {
+        "facts": listed,
+        "dag": dag,
+        "direction": direction,
+        "directions": DIRECTIONS,
+        "on_path": set(path),
+        "bars": drawn,
+        "is_timing_paged": len(drawn) < len(bars),
+        "versions": {
+            "retry": version_of(head["take"], head["is_final"], len(facts)),
+            "graph": version_of(dag, direction),
+            "timing": version_of(drawn, moment),
+            "steps": version_of(listed, path, pages),
+            "facts": version_of(
+                *(head[name] for name in ("take", "status", "reason", "deadline_at"))
+            ),
+        },
+    }
 
 
-def _dag(seen: SeenRun, facts: Sequence[StepFacts], path: Sequence[int]) -> list[DagStep]:
-    assert seen.plan is not None  # noqa: S101 - for the type checker
+def _dag(plan: Plan, facts: Sequence[StepFacts], path: Sequence[int]) -> list[DagStep]:
     by_number = {one.number: one for one in facts}
     states = {one.number: one.state for one in facts}
     notes = {one.number: one.counts for one in facts if one.counts}
-    return dag_of(seen.plan.graph, states, notes, lambda number: by_number[number].href, path)
+    return dag_of(plan.graph, states, notes, lambda number: by_number[number].href, path)
 
 
 @page(Role.VIEWER)
