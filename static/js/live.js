@@ -7,7 +7,7 @@ import { hasTyped, morph } from "./morph.js";
 
 const EVERYTHING = "*";
 const LEAST_GAP = 1000;
-// A page rests for a multiple of what its last reading took, so that a dear page is read seldom.
+// A page rests for a multiple of what its last reading took, so that an expensive page is read seldom.
 const REST = 5;
 const LONGEST_REST = 10000;
 const POLL = 10000;

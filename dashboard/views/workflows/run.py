@@ -58,7 +58,7 @@ from workflows.plan import Plan
 #: Approvals that are shown on top of a run's page.
 _APPROVALS = 10
 _ITEMS = 50
-#: The bars of what is under way are drawn anew so often.
+#: Seconds after which the bars of open steps are drawn anew.
 _REDRAWN_SECONDS = 5
 _REASONS = {
     "paused": "It is paused: no step begins until it is resumed.",
