@@ -69,6 +69,7 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     come = runs_of(tenant, task_id).scheduled_between(None, now + timedelta(seconds=1))
     listed = read_page(come, query, present=lambda rows: see(latest_takes(rows)))
     runs: list[_Run] = [(run, states_of(run)) for run in listed["rows"]]
+    shown_runs = [_run(*run) for run in runs]
     return render(
         request,
         "dashboard/workflow.html",
@@ -76,7 +77,8 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "workflow": shown,
             "query": query,
             "pagination": listed["pagination"],
-            "runs": [_run(*run) for run in runs],
+            "runs": shown_runs,
+            "runs_version": version_of(shown_runs, listed["pagination"], shown["next_execution"]),
             **_pictures(request, plan, runs, query),
             "fires": [
                 {"at": one.at, "due_at": one.due_at, "notes": list(one.notes)}
