@@ -139,8 +139,8 @@ def demo(console: Console, browser: Browser) -> tuple[StorageState, dict[str, st
 def large(console: Console) -> dict[str, str]:
     """Return a workflow of 120 steps and a run of it, whose fan-out of 120 items has ended."""
     waits = [{"key": f"s{n:03}", "kind": "delay", "delay_seconds": 3600} for n in range(119)]
-    load = {"key": "load", "target": {"url": console.punctual.target("/ok")}}
-    load |= {"for_each": list(range(120)), "payload": "{{ item }}"}
+    target = {"url": console.punctual.target("/ok")}
+    load = {"key": "load", "target": target, "for_each": list(range(120)), "payload": "{{ item }}"}
     body = {"name": "Large", "steps": [load, *waits]}
     flow = console.punctual.call("POST", "/v1/workflows", body)["id"]
     run = console.punctual.call("POST", f"/v1/workflows/{flow}/runs", {"input": None})["id"]
