@@ -213,6 +213,6 @@ def _joined(revision: TaskRevision, secret: Mapping[str, Any]) -> Definition:
     reference = secret.get("payload_ref")
     payload = secret["payload"] if reference is None else None
     found = from_stored({**revision.definition, "payload": payload, "payload_ref": reference})
-    # What was opened just now belongs to nobody else, and a thousand steps take long to copy.
+    # Nothing else refers to what was just opened, and copying a thousand steps takes long.
     opened = {key: secret[key] for key in _SECRET_TARGET_KEYS if key in secret}
     return replace(found, target={**found.target, **opened})
