@@ -10,6 +10,9 @@ from executions.triggering.triggers import Override
 from shared.exceptions import InvalidInput
 from shared.strict_json import named, read_json
 
+#: Letters of a text that a form offers to edit; a longer one is kept where the field is empty.
+LONGEST_EDITED = 20_000
+
 
 def pretty(value: Any) -> str:
     """Return JSON as people edit it."""

@@ -5,7 +5,7 @@ Pure: works on a run that was read already, and on the answer that shows it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from api.protocol.query import choice
 from dashboard.payload_form import pretty
 from dashboard.pictures.dag import DagStep
 from dashboard.pictures.gantt import GanttBar
-from dashboard.state_vocabulary import STEP_LOOKS, UNDO_LOOKS, step_state
+from dashboard.state_vocabulary import STEP_LOOKS, UNDO_LOOKS, look_of, step_state
 from dashboard.target_words import TargetWords, describe_target
 from executions.choices import FINAL
 from insight.critical_path import critical_path, latest
@@ -56,6 +56,8 @@ _WAITS = {
 #: Kinds whose open steps call something, and are ended by cancelling.
 _CALLING = ("target", "workflow")
 _SHOWN_KEYS = 5
+#: In these, all steps of a run look the same; in the others, more decides than the state.
+_ALIKE = frozenset(int(state) for state in (ENDED | {StepState.PENDING}))
 _RAN = ("SUCCEEDED", "FAILED")
 _DONE = ("SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED")
 
@@ -84,6 +86,8 @@ class StepFacts:
     counts: str
     output: str
     is_cut: bool
+    #: Of an output that is too long for a list; 0 where it is shown, or there is none.
+    left_out_bytes: int
     is_sensitive: bool
     may_decide: bool
     take: int | None
@@ -143,10 +147,10 @@ def dag_of(
     graph: Graph,
     states: Mapping[int, str],
     notes: Mapping[int, str],
-    base: str,
+    address: Callable[[int], str],
     path: Sequence[int] = (),
 ) -> list[DagStep]:
-    """Return the steps of a graph for its picture; ``base`` and the key are a step's address.
+    """Return the steps of a graph for its picture, each with the address of its number.
 
     ``path`` is the critical path, in its order.
     """
@@ -158,7 +162,7 @@ def dag_of(
             graph.steps[number].depends_on,
             states.get(number),
             notes.get(number, ""),
-            f"{base}{graph.steps[number].key}",
+            address(number),
             follows.get(number),
         )
         for number in sorted(graph.order, key=graph.rank.__getitem__)
@@ -220,9 +224,27 @@ def in_order(counts: Mapping[str, int]) -> dict[str, int]:
 
 def states_of(seen: SeenRun) -> dict[int, str]:
     """Return the state of each step for its look, without reading more of the run."""
-    return {
-        number: step_state(seen.status(number), seen.undo_status(number)) for number in seen.steps
-    }
+    states, size = seen.take.states, len(seen.take.states)
+    found: dict[int, str] = {}
+    known: dict[int, str] = {}
+    for number in seen.steps:
+        byte = states[number] if number < size else int(StepState.PENDING)
+        state = known.get(byte)
+        if state is None:
+            state = step_state(seen.status(number), seen.undo_status(number))
+            if byte in _ALIKE:
+                known[byte] = state
+        found[number] = state
+    return found
+
+
+def groups_of(states: Mapping[int, str]) -> dict[str, tuple[str, list[int]]]:
+    """Return the steps of each state with its word, in the order in which pages show states."""
+    found: dict[str, list[int]] = {}
+    for number, state in states.items():
+        found.setdefault(state, []).append(number)
+    counts = in_order({state: len(numbers) for state, numbers in found.items()})
+    return {state: (look_of(state).label, found[state]) for state in counts}
 
 
 def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> StepFacts:
@@ -252,6 +274,7 @@ def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> S
         counts=counts_text(shown["counts"]),
         output=output[:_OUTPUT_LETTERS],
         is_cut=len(output) > _OUTPUT_LETTERS,
+        left_out_bytes=_left_out(step, shown),
         is_sensitive=bool(step.get("sensitive")),
         may_decide=not is_over and bool(wait) and wait["kind"] == "approval",
         take=wait.get("take") if wait else None,
@@ -260,6 +283,11 @@ def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> S
         else (state is StepState.PENDING or (state is StepState.OPEN and not calls)),
         undo=shown["compensation"],
     )
+
+
+def _left_out(step: Mapping[str, Any], shown: Mapping[str, Any]) -> int:
+    is_shown = shown["output"] is not None or step.get("sensitive")
+    return 0 if is_shown else int(shown.get("output_bytes", 0))
 
 
 def _reason(shown: Mapping[str, Any]) -> str:

@@ -80,7 +80,7 @@ def _short(wait: RunWait) -> str:
         return _WORDS[wait.kind]
     if wait.kind == "compensation":
         return f"undo of {wait.step}"
-    return wait.step if wait.total is None else f"{wait.step} {wait.done}/{wait.total}"
+    return wait.step if wait.total is None else f"{wait.step} {wait.done:,}/{wait.total:,}"
 
 
 def _to_begin(execution: Execution) -> RunWait:

@@ -7,14 +7,14 @@ cost a number of queries that does not depend on how many steps there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import F, Max, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Length
 
 from executions.choices import COMPENSATION, FINAL, Status
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun, WorkflowStep
@@ -39,6 +39,9 @@ _UNDO_STATUS: Mapping[StepState, str] = {
     StepState.NOT_COMPENSATED: "FAILED",
 }
 _TO_UNDO = frozenset(_UNDO_STATUS)
+#: Bytes, as they are kept, of an output that a page with all steps shows; of JSON they are fewer.
+SHORT_OUTPUT = 8192
+_OUTPUT = ("step", "take", "sealed_output")
 
 
 class OpenStep(NamedTuple):
@@ -271,55 +274,36 @@ def number_of(seen: SeenRun, key: str) -> int:
 
 def ends_of(seen: SeenRun, number: int | None = None) -> dict[int, WorkflowStep]:
     """Return the end of each step of a run, or of one, of the take that counts."""
-    found = _ends(seen.take.run_id).filter(item=-1)
+    found = all_ends_of(seen.take.run_id).filter(item=-1)
     if number is not None:
         found = found.filter(step=number)
     return {end.step: end for end in found if end.take == seen.take_of(end.step)}
+
+
+def outline_ends_of(seen: SeenRun, shown: Collection[int]) -> dict[int, WorkflowStep]:
+    """Return the ends as above, with the outputs only of the steps that are shown.
+
+    An output that is not short is left in the database, since a run may have a hundred of a MiB.
+    ``output_bytes`` is the size of each.
+    """
+    size = {"output_bytes": Length("sealed_output")}
+    found = all_ends_of(seen.take.run_id).filter(item=-1)
+    short = found.filter(step__in=shown).alias(**size).filter(output_bytes__lte=SHORT_OUTPUT)
+    outputs = {(step, take): kept for step, take, kept in short.values_list(*_OUTPUT)}
+    ends = {}
+    for end in found.annotate(**size).defer("sealed_output"):
+        if end.take == seen.take_of(end.step):
+            end.sealed_output = outputs.get((end.step, end.take))
+            ends[end.step] = end
+    return ends
 
 
 def compensations_of(seen: SeenRun) -> dict[int, WorkflowStep]:
     """Return the end of what undid each step of a run, of the latest take that did so."""
     if not any(seen.is_to_undo(number) for number in seen.steps):
         return {}
-    found = _ends(seen.take.run_id).filter(item=COMPENSATION).order_by("take")
+    found = all_ends_of(seen.take.run_id).filter(item=COMPENSATION).order_by("take")
     return {end.step: end for end in found}
-
-
-def item_counts_of(seen: SeenRun) -> dict[int, dict[str, int]]:
-    """Return how many items of each fan-out of a run have which status."""
-    found: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    parameters = {"run": seen.take.run_id, **_bounds(seen.take.run_id)}
-    for step, take, status, count in rows("run_reads/item_counts", parameters):
-        if take == seen.take_of(step):
-            found[step][open_status(status)] += count
-    for step, fan in seen.fans.items():
-        # Of those that have not begun, a person may have ended some.
-        left = min(fan.total - fan.begun, fan.total - sum(found[step].values()))
-        if left > 0:
-            unbegun = "PENDING" if seen.state(step) is StepState.OPEN else "CANCELLED"
-            found[step][unbegun] += left
-    return {step: dict(counts) for step, counts in found.items()}
-
-
-def item_total_of(seen: SeenRun, number: int) -> int:
-    """Return how many items a fan-out has; of an ended one, those that have begun."""
-    if number in seen.fans:
-        return seen.fans[number].total
-    found = _ends(seen.take.run_id).filter(step=number, item__gte=0, take=seen.take_of(number))
-    last: int | None = found.aggregate(last=Max("item"))["last"]
-    return 0 if last is None else last + 1
-
-
-def items_of(
-    seen: SeenRun, number: int, first: int, end: int
-) -> tuple[dict[int, WorkflowStep], dict[int, OpenStep]]:
-    """Return the items of a fan-out that have ended, and those that have begun, by number."""
-    ended = _ends(seen.take.run_id).filter(
-        step=number, item__gte=first, item__lt=end, take=seen.take_of(number)
-    )
-    bounds = {"run": seen.take.run_id, "step": number, "first": first, "end": end}
-    open_ = map(OpenStep._make, rows("run_reads/open_items", bounds))
-    return {row.item: row for row in ended}, {row.item: row for row in open_}
 
 
 def attempts_of_steps(ends: Iterable[WorkflowStep]) -> dict[UUID, int]:
@@ -348,7 +332,7 @@ def _failed_before_undone(takes: Sequence[Take]) -> dict[UUID, frozenset[int]]:
     undone = {take.run_id: take.takes for take in takes if not _TO_UNDO.isdisjoint(take.states)}
     if not undone:
         return {}
-    bounds = [_bounds(run_id) for run_id in undone]
+    bounds = [bounds_of(run_id) for run_id in undone]
     low, high = min(one["low"] for one in bounds), max(one["high"] for one in bounds)
     ends = WorkflowStep.objects.filter(run_id__in=undone, id__gte=low, id__lt=high, item=-1)
     found: dict[UUID, set[int]] = defaultdict(set)
@@ -358,13 +342,14 @@ def _failed_before_undone(takes: Sequence[Take]) -> dict[UUID, frozenset[int]]:
     return {run_id: frozenset(steps) for run_id, steps in found.items()}
 
 
-def _ends(run_id: UUID) -> Any:
-    bounds = _bounds(run_id)
+def all_ends_of(run_id: UUID) -> Any:
+    """Return every end of a run's steps and items, of all takes."""
+    bounds = bounds_of(run_id)
     ids = {"id__gte": bounds["low"], "id__lt": bounds["high"]}
     return WorkflowStep.objects.filter(run_id=run_id, **ids)
 
 
-def _bounds(run_id: UUID) -> dict[str, UUID]:
+def bounds_of(run_id: UUID) -> dict[str, UUID]:
     """Return the bounds of the ids of a run's steps, which have the time of their run."""
     moment = moment_of(run_id)
     return {"low": first_id_at(moment), "high": first_id_at(moment + _MILLISECOND)}

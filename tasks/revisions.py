@@ -7,6 +7,7 @@ sealed; the rest is plain JSON, so that the loop's statements can read timeouts 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -209,11 +210,9 @@ def _readable(revision: TaskRevision) -> Readable:
 
 
 def _joined(revision: TaskRevision, secret: Mapping[str, Any]) -> Definition:
-    stored = dict(revision.definition)
-    stored["target"] = {
-        **stored["target"],
-        **{key: secret[key] for key in _SECRET_TARGET_KEYS if key in secret},
-    }
     reference = secret.get("payload_ref")
     payload = secret["payload"] if reference is None else None
-    return from_stored({**stored, "payload": payload, "payload_ref": reference})
+    found = from_stored({**revision.definition, "payload": payload, "payload_ref": reference})
+    # Nothing else refers to what was just opened, and copying a thousand steps takes long.
+    opened = {key: secret[key] for key in _SECRET_TARGET_KEYS if key in secret}
+    return replace(found, target={**found.target, **opened})

@@ -23,7 +23,7 @@ from api.workflows.serializers import (
     StartRunBody,
 )
 from executions.loop.clocks import database_now
-from insight import workflow_runs
+from insight import run_items, workflow_runs
 from insight.presentation.workflow_runs import (
     present_items,
     present_run,
@@ -129,6 +129,6 @@ class RunStepItemsView(PunctualView):
         number = workflow_runs.number_of(seen, key)
         if not seen.fans_out(number):
             raise NotFound(f"Step {key[:100]!r} has no items: it has no for_each.")
-        total = workflow_runs.item_total_of(seen, number)
+        total = run_items.item_total_of(seen, number)
         read = partial(present_items, seen, number)
         return Response(paginate_numbers(total, self.query, key="items", read=read))

@@ -9,9 +9,9 @@ import argparse
 from typing import Any
 
 from bench import command_line
-from bench.workflows import chain, fan_out, head_to_head, many, proofs, retry
+from bench.workflows import chain, fan_out, head_to_head, many, pages, proofs, retry
 
-PARTS: tuple[Any, ...] = (chain, fan_out, many, retry, head_to_head)
+PARTS: tuple[Any, ...] = (chain, fan_out, many, pages, retry, head_to_head)
 
 
 def options(arguments: list[str]) -> argparse.Namespace:

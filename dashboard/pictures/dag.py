@@ -157,7 +157,7 @@ def _node(step: DagStep, place: tuple[int, float], plane: _Plane, *, is_first: b
     css = f"node node-visited {look_of(step.state).css}" if step.state else "node node-plain"
     if is_critical:
         css += " is-critical"
-    second = ", ".join(part for part in (_state_word(step), step.note) if part)
+    second = _second_line(step)
     has_two = plane.height == _ROOMY[0] and bool(second)
     left, name = x + (28 if step.state else 12), clipped(step.key, _LETTERS)
     return link(
@@ -173,6 +173,16 @@ def _node(step: DagStep, place: tuple[int, float], plane: _Plane, *, is_first: b
         _text("node-label", left, y + (18.0 if has_two else plane.height / 2 + 4.5), name),
         _text("node-note", left, y + 34.0, clipped(second, _NOTE_LETTERS)) if has_two else "",
     )
+
+
+def _second_line(step: DagStep) -> str:
+    """Return state and note; of a long one the note, and without its noun if it is still long.
+
+    A count that is clipped in its middle would be another one.
+    """
+    whole = ", ".join(part for part in (_state_word(step), step.note) if part)
+    shorter = (whole, step.note, step.note.replace(" items", ""))
+    return next((text for text in shorter if len(text) <= _NOTE_LETTERS), shorter[-1])
 
 
 def _state_word(step: DagStep) -> str:

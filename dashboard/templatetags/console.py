@@ -100,6 +100,12 @@ def figure(value: float | None) -> str:
 
 
 @register.filter
+def commas(count: int) -> str:
+    """Show a count with its thousands apart: ``10,000``."""
+    return f"{count:,}"
+
+
+@register.filter
 def whole(value: float) -> str:
     """Show a number without decimals; halves are rounded as commands round them."""
     return f"{value:.0f}"

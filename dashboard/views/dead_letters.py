@@ -13,6 +13,7 @@ from api.protocol.query import choice, text, uuid
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
+from dashboard.live_parts import version_of
 from dashboard.payload_form import pretty, read_override
 from executions.captured_logs import log_url
 from executions.dead_letters.letters import (
@@ -90,6 +91,9 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
     shown = present_letter(found)
     task = Task.objects.filter(pk=found.task_id).first()
     execution = Execution.objects.filter(pk=found.execution_id).first()
+    payload_text = pretty(shown["payload"])
+    edit_text = pretty(shown["edit"]["payload"]) if shown["edit"] else ""
+    is_kept = task is not None and task.deleted_at is None
     return render(
         request,
         "dashboard/dead_letter.html",
@@ -97,11 +101,15 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
             "letter": shown,
             "task": task,
             "part": part_of(execution, task) if execution and task else None,
-            "task_is_kept": task is not None and task.deleted_at is None,
+            "task_is_kept": is_kept,
             "attempts": list(reversed(shown["attempts"])),
-            "payload_text": pretty(shown["payload"]),
+            "payload_text": payload_text,
             "log_of": found.execution_id if execution and log_url(execution) else None,
-            "edit_text": pretty(shown["edit"]["payload"]) if shown["edit"] else "",
+            "edit_text": edit_text,
+            "versions": {
+                "payload": version_of(payload_text, edit_text, shown["resolved"], is_kept),
+                "attempts": version_of(shown["attempts"]),
+            },
             "resolutions": [(name, name.replace("_", " ")) for name in USUAL_RESOLUTIONS],
         },
     )

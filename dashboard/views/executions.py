@@ -17,6 +17,7 @@ from api.protocol.query import choice, choices, instant, text, uuid
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from dashboard.listing import present_listed, read_filters, read_page
+from dashboard.live_parts import version_of
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
 from dashboard.target_words import describe_target
@@ -118,6 +119,9 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
     part = part_of(found, task)
     is_take = part is not None and not part.is_step
     letter = DeadLetter.objects.for_tenant(found.tenant_id).filter(execution_id=found.pk).first()
+    called = None if is_take else describe_target(target, found.destination)
+    payload_text, result_text = pretty(_payload(found, shown)), _text(shown["result"])
+    log = _log(found, shown["log_url"])
     return render(
         request,
         "dashboard/execution.html",
@@ -129,15 +133,21 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
             "attempts": attempts,
             "visits": state_visits(found),
             "letter": letter,
-            "called": None if is_take else describe_target(target, found.destination),
-            "payload_text": pretty(_payload(found, shown)),
+            "called": called,
+            "payload_text": payload_text,
             "progress_text": _text(shown["progress"]),
-            "result_text": _text(shown["result"]),
+            "result_text": result_text,
             "stay": {} if is_take else stay_of(found, target),
             "lost_count": found.lost_count,
-            "log": _log(found, shown["log_url"]),
+            "log": log,
             "log_of": found.pk if shown["log_url"] else None,
             "exchanges": list(reversed(shown["attempts"])),
+            "versions": {
+                "result": version_of(result_text),
+                "called": version_of(called, shown["request"], payload_text, found.status in FINAL),
+                "log": version_of(log),
+                "attempts": version_of(shown["attempts"], shown["log_url"]),
+            },
         },
     )
 

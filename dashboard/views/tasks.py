@@ -15,6 +15,7 @@ from api.protocol.query import choice, choices, text
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import present_listed, read_filters, read_page
+from dashboard.live_parts import version_of
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
@@ -102,6 +103,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     if found.pool == WORKFLOW_POOL:
         return redirect("dashboard:workflow", task_id)
     [shown] = present_tasks([found])
+    payload_text, definition_text = pretty(shown["payload"]), pretty(shown)
     # Prepared executions of the next seconds are listed under the next fires.
     due = first_id_at(database_now() + timedelta(seconds=1))
     resumes_at = end_of_pause(found, standing_pause_of(found))
@@ -117,8 +119,12 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "strip": [_bar(run) for run in run_strips(tenant, [task_id], _RUNS)[task_id]],
             "runs": present_listed(list(runs[:_FIRES])),
             "revisions": list(own_revisions(found).order_by("-version")[:_REVISIONS]),
-            "payload_text": pretty(shown["payload"]),
-            "definition_text": pretty(shown),
+            "payload_text": payload_text,
+            "definition_text": definition_text,
+            "versions": {
+                "payload": version_of(payload_text),
+                "definition": version_of(definition_text),
+            },
             "pauses": PAUSES,
             "is_paused": found.status == TaskStatus.PAUSED,
             "paused_pool": _paused_pool(tenant, shown["target"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -12,6 +12,7 @@ from executions.choices import RunPhase, Status
 from executions.models import EndedWorkflowRun, WorkflowStep
 from executions.payloads import open_sealed_payload
 from insight.presentation.execution import error_or_none, instant_or_none
+from insight.run_items import item_counts_of, items_of, items_with_status
 from insight.run_waits import RunWait, waits_of
 from insight.workflow_runs import (
     OpenStep,
@@ -22,9 +23,8 @@ from insight.workflow_runs import (
     compensations_of,
     ends_of,
     find_take,
-    item_counts_of,
-    items_of,
     open_status,
+    outline_ends_of,
     see,
 )
 from shared.encryption import CANNOT_BE_OPENED, DecryptionFailed
@@ -76,8 +76,24 @@ def present_take(take: Take) -> dict[str, Any]:
 
 def present_seen(seen: SeenRun) -> dict[str, Any]:
     """Return a run that was read already, with every step."""
+    return _whole(seen, ends_of(seen))
+
+
+def present_outline(seen: SeenRun, shown: Collection[int]) -> dict[str, Any]:
+    """Return the same for a page that shows some of the steps: short outputs, of these alone.
+
+    ``output_bytes`` is the size of an output, 0 without one.
+    """
+    ends = outline_ends_of(seen, shown)
+    answer = _whole(seen, ends)
+    for number, step in zip(seen.steps, answer["steps"], strict=True):
+        step["output_bytes"] = getattr(ends.get(number), "output_bytes", 0) or 0
+    return answer
+
+
+def _whole(seen: SeenRun, ends: Mapping[int, WorkflowStep]) -> dict[str, Any]:
     opening = _Opening()
-    ends, counts = ends_of(seen), item_counts_of(seen)
+    counts = item_counts_of(seen)
     attempts, undone = attempts_of_steps(ends.values()), compensations_of(seen)
     shown = _run(seen, opening)
     shown["steps"] = [
@@ -109,12 +125,23 @@ def present_step(seen: SeenRun, number: int) -> dict[str, Any]:
 
 def present_items(seen: SeenRun, number: int, first: int, end: int) -> list[dict[str, Any]]:
     """Return the items of a fan-out from ``first`` on, before ``end``."""
+    return _items(seen, number, range(first, end))
+
+
+def present_items_with_status(
+    seen: SeenRun, number: int, status: str, first: int, end: int
+) -> list[dict[str, Any]]:
+    """Return items that have a status: from the ``first`` of them on, before the ``end``."""
+    return _items(seen, number, items_with_status(seen, number, status, first, end))
+
+
+def _items(seen: SeenRun, number: int, items: Sequence[int]) -> list[dict[str, Any]]:
     opening = _Opening()
-    ended, open_ = items_of(seen, number, first, end)
+    ended, open_ = items_of(seen, number, items)
     attempts = attempts_of_steps(ended.values())
     return [
         _item(seen, number, item, ended.get(item), open_.get(item), attempts, opening)
-        for item in range(first, end)
+        for item in items
     ]
 
 

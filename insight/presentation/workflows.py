@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from insight.presentation.tasks import next_execution, paused_by, standing_pauses_of, upcoming
@@ -40,6 +40,21 @@ def present_workflows(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     return _present(tasks, None)
 
 
+def present_listed_workflows(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return workflows without their steps, of which ``step_count`` tells how many there are.
+
+    A page of workflows of a thousand steps each has tens of megabytes of them.
+    """
+    return [
+        {
+            **{name: as_task[name] for name in ("id", "name", "labels", "owner", *PLACE)},
+            "step_count": len(definition.target["steps"]),
+            **present_missing(is_whole),
+        }
+        for as_task, definition, is_whole in _as_tasks(tasks, read_readable(tasks))
+    ]
+
+
 def present_workflow_revision(revision: TaskRevision) -> dict[str, Any]:
     """Return a version of a workflow with its definition."""
     return {
@@ -52,18 +67,23 @@ def present_workflow_revision(revision: TaskRevision) -> dict[str, Any]:
 
 def _present(tasks: Sequence[Task], known: dict[Any, Readable] | None) -> list[dict[str, Any]]:
     definitions = read_readable(tasks) if known is None else known
+    return [
+        {
+            "id": as_task["id"],
+            **workflow_fields(definition),
+            **{name: as_task[name] for name in PLACE},
+            **present_missing(is_whole),
+        }
+        for as_task, definition, is_whole in _as_tasks(tasks, definitions)
+    ]
+
+
+def _as_tasks(
+    tasks: Sequence[Task], definitions: Mapping[Any, Readable]
+) -> Iterator[tuple[dict[str, Any], Definition, bool]]:
+    """Yield each workflow as a task, its definition, and whether that is whole."""
     soonest, pauses = upcoming(tasks), standing_pauses_of(tasks)
-    shown = []
     for task in tasks:
         definition, is_whole = definitions[task.id]
         extra = {**next_execution(task, soonest), **paused_by(task, pauses)}
-        as_task = present_task(task, definition, extra=extra)
-        shown.append(
-            {
-                "id": as_task["id"],
-                **workflow_fields(definition),
-                **{name: as_task[name] for name in PLACE},
-                **present_missing(is_whole),
-            }
-        )
-    return shown
+        yield present_task(task, definition, extra=extra), definition, is_whole

@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Execution
-from insight import workflow_runs
+from insight import run_items, workflow_runs
 from insight.presentation.workflow_runs import present_items, present_runs, present_take
 from insight.run_waits import RunWait, waits_text
 from insight.workflow_runs import Take
@@ -146,7 +146,7 @@ def _items_of(take: Take, key: str, limit: int) -> list[dict[str, Any]]:
     number = workflow_runs.number_of(seen, key)
     if not seen.fans_out(number):
         raise NotFound(f"Step {key[:100]!r} has no items: it has no for_each.")
-    total = workflow_runs.item_total_of(seen, number)
+    total = run_items.item_total_of(seen, number)
     return present_items(seen, number, 0, min(total, limit))
 
 

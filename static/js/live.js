@@ -7,6 +7,9 @@ import { hasTyped, morph } from "./morph.js";
 
 const EVERYTHING = "*";
 const LEAST_GAP = 1000;
+// A page rests for a multiple of what its last reading took, so that an expensive page is read seldom.
+const REST = 5;
+const LONGEST_REST = 10000;
 const POLL = 10000;
 // Hints get lost: a page is read without one, too.
 const UNTOLD = 15000;
@@ -22,6 +25,7 @@ let state = "connecting";
 let paused = false;
 let busy = false;
 let endedAt = Date.now();
+let took = 0;
 let failedAt = 0;
 let usedAt = Date.now();
 let leftAt = 0;
@@ -44,9 +48,14 @@ function leaveIfGone(answer) {
   return signedOut ? SIGNED_OUT : "What this page shows has been deleted.";
 }
 
+// The parts that the server need not send again while they are the same.
+function versions() {
+  return [...document.querySelectorAll("[data-version]")].map((one) => `${one.id}=${one.dataset.version}`).join(" ");
+}
+
 // Reads the page, or only checks whether the server answers; returns the error.
 async function read(wanted, signal) {
-  const headers = { "X-Live": "1", Accept: "text/html" };
+  const headers = { "X-Live": "1", "X-Live-Have": versions(), Accept: "text/html" };
   const answer = await fetch(wanted.length ? location.href : document.body.dataset.pulse, { headers, signal });
   const gone = leaveIfGone(answer);
   if (gone) return gone;
@@ -77,6 +86,7 @@ async function refresh() {
   } finally {
     regions().forEach((one) => one.removeAttribute("aria-busy"));
     endedAt = Date.now();
+    took = endedAt - since;
     busy = false;
   }
   if (!reason) {
@@ -98,7 +108,9 @@ function interval() {
 }
 
 function gap() {
-  return Date.now() - usedAt > IDLE_AFTER ? IDLE_GAP : LEAST_GAP;
+  if (Date.now() - usedAt > IDLE_AFTER) return IDLE_GAP;
+  // What a person asks for is not kept waiting.
+  return dirty.has(EVERYTHING) ? LEAST_GAP : Math.max(LEAST_GAP, Math.min(LONGEST_REST, REST * took));
 }
 
 function look() {

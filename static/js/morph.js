@@ -23,6 +23,7 @@ export function hasTyped() {
 
 function keepState(old, fresh) {
   if (!(old instanceof Element) || !(fresh instanceof Element)) return true;
+  if (fresh.hasAttribute("data-unchanged")) return false;
   // A form's key belongs to the form that is on the screen.
   if (old.name === "form_key") return false;
   if (old.matches("input:not([data-pick], [data-pick-all]), textarea, select") && isEdited(old)) return false;

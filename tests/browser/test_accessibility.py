@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect
 
 from tests.browser.console import Console, Watch
+from tests.support.waiting import until
 
 AXE = Path(__file__).parents[1] / "data/vendor/axe-core-4.14.1/axe.min.js"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -67,6 +68,15 @@ PAGES = {
     "forecast": "/calendar",
     "search": "/search?q=demo",
     "refused": f"/tasks/{NOWHERE}",
+}
+#: Of a run with more steps and items than a page lists.
+LARGE_PAGES = {
+    "workflow": "/workflows/{flow}",
+    "workflow-last": "/workflows/{flow}?steps_from=100",
+    "run": "/workflow-runs/{run}",
+    "run-waiting": "/workflow-runs/{run}?only=WAITING",
+    "step": "/workflow-runs/{run}/steps/load",
+    "step-succeeded": "/workflow-runs/{run}/steps/load?only=SUCCEEDED&page=2",
 }
 ADMIN_PAGES = {
     "index": "/admin/",
@@ -123,6 +133,24 @@ def demo(console: Console, browser: Browser) -> tuple[StorageState, dict[str, st
     state = context.storage_state()
     context.close()
     return state, ids
+
+
+@pytest.fixture(scope="module")
+def large(console: Console) -> dict[str, str]:
+    """Return a workflow of 120 steps and a run of it, whose fan-out of 120 items has ended."""
+    waits = [{"key": f"s{n:03}", "kind": "delay", "delay_seconds": 3600} for n in range(119)]
+    target = {"url": console.punctual.target("/ok")}
+    load = {"key": "load", "target": target, "for_each": list(range(120)), "payload": "{{ item }}"}
+    body = {"name": "Large", "steps": [load, *waits]}
+    flow = console.punctual.call("POST", "/v1/workflows", body)["id"]
+    run = console.punctual.call("POST", f"/v1/workflows/{flow}/runs", {"input": None})["id"]
+
+    def is_loaded() -> bool:
+        shown = console.punctual.call("GET", f"/v1/workflow-runs/{run}")
+        return bool(shown["counts"].get("SUCCEEDED") == 1)
+
+    until(is_loaded)
+    return {"flow": flow, "run": run}
 
 
 @pytest.fixture
@@ -210,6 +238,21 @@ def test_every_page_can_be_used_by_everybody(
         expect(tab.locator("#preview .sentence")).to_be_visible()
 
     found = findings(tab, width)
+
+    assert not found, json.dumps(found, indent=1)
+
+
+@EACH_WIDTH
+@pytest.mark.parametrize("name", LARGE_PAGES)
+def test_pages_of_large_runs_can_be_used_by_everybody(
+    name: str, width: str, page: Page, large: dict[str, str]
+) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    answer = page.goto(LARGE_PAGES[name].format(**large))
+    assert answer
+    assert answer.status == 200
+
+    found = findings(page, width)
 
     assert not found, json.dumps(found, indent=1)
 

@@ -185,5 +185,24 @@ def test_a_second_tab_is_told_of_a_run_in_which_no_execution_moves(
     assert page.evaluate("window.notReloaded")
 
 
+def test_a_part_that_has_not_changed_is_not_sent_again_and_stays(
+    console: Console, page: Page
+) -> None:
+    body = {"name": "Waits on", "steps": [{"key": "ok", "kind": "approval"}]}
+    flow = console.punctual.call("POST", "/v1/workflows", body)
+    run = console.punctual.call("POST", f"/v1/workflows/{flow['id']}/runs", {"input": None})
+    address = f"/workflow-runs/{run['id']}"
+    marked(page, address)
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    page.evaluate("document.querySelector('#run-graph svg').drawn = 'once'")
+
+    with page.expect_response(lambda one: "x-live-have" in one.request.headers) as asked:
+        console.punctual.call("POST", f"/v1{address}/pause")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+
+    assert '<div id="run-graph" class="part" data-unchanged></div>' in asked.value.text()
+    assert page.evaluate("document.querySelector('#run-graph svg').drawn") == "once"
+
+
 def is_of_executions(frame: str | bytes) -> bool:
     return bool(json.loads(frame).get("topic") == "executions")

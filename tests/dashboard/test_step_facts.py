@@ -123,12 +123,12 @@ def test_the_reason_is_left_out_where_the_error_says_the_same(alpha):
     assert [bar.key for bar in bars_of([failed, skipped])] == ["a"]
 
 
-def test_the_graph_has_prerequisites_first_and_addresses_by_key(alpha):
+def test_the_graph_has_prerequisites_first_and_their_addresses(alpha):
     run = begin_run(make_workflow(alpha, [calls("b", "a"), calls("a")]))
     seen = _seen(alpha, run)
 
-    first, second = dag_of(seen.plan.graph, {1: "PENDING"}, {1: "1/2 items"}, "/x/")
+    first, second = dag_of(seen.plan.graph, {1: "PENDING"}, {1: "1/2 items"}, "/x/{}".format)
 
-    assert (first.key, first.state, first.href) == ("a", None, "/x/a")
+    assert (first.key, first.state, first.href) == ("a", None, "/x/2")
     assert (second.key, second.state, second.note) == ("b", "PENDING", "1/2 items")
     assert second.depends_on == (first.number,)

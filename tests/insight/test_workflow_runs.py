@@ -135,24 +135,27 @@ def test_a_page_of_runs_costs_as_many_queries_as_one(tenant, task):
     assert counts == [3, 3]
 
 
-def test_items_of_a_fan_out_are_counted_by_status(tenant):
-    each = calls("a", for_each=[*range(5)], max_parallel=2)
-    run = begin_run(make_workflow(tenant, [each], on_failure="continue"))
-    [seen] = workflow_runs.see([workflow_runs.find_take(tenant.id, run)])
-
-    assert workflow_runs.item_counts_of(seen) == {1: {"QUEUED": 2, "PENDING": 3}}
-    assert workflow_runs.item_total_of(seen, 1) == 5
-    work(run, lambda key, item: "FAILED" if item == 4 else "SUCCEEDED")
-    [seen] = workflow_runs.see([workflow_runs.find_take(tenant.id, run)])
-    assert workflow_runs.item_counts_of(seen) == {1: {"SUCCEEDED": 4, "FAILED": 1}}
-    assert workflow_runs.item_total_of(seen, 1) == 5
-    ended, open_ = workflow_runs.items_of(seen, 1, 1, 3)
-    assert (set(ended), open_) == ({1, 2}, {})
-
-
 def test_steps_are_named_by_their_keys(tenant, task):
     [seen] = workflow_runs.see([workflow_runs.find_take(tenant.id, begin_run(task))])
 
     assert workflow_runs.number_of(seen, "b") == 2
     with pytest.raises(NotFound):
         workflow_runs.number_of(seen, "oops")
+
+
+def test_an_outline_has_the_short_outputs_of_the_steps_that_are_shown(tenant):
+    named = {key: f"{{{{ steps.{key}.output }}}}" for key in ("a", "b", "c")}
+    flow = make_workflow(
+        tenant, [calls("a"), calls("b"), calls("c"), calls("d", "a", "b", "c", payload=named)]
+    )
+    run = begin_run(flow)
+    work(run, lambda key, item: ("SUCCEEDED", "x" * 9000 if key == "c" else "x"))
+    [seen] = workflow_runs.see([workflow_runs.find_take(tenant.id, run)])
+
+    ends = workflow_runs.outline_ends_of(seen, [1, 3, 4])
+
+    whole = workflow_runs.ends_of(seen)
+    kept = {step: end.sealed_output for step, end in ends.items()}
+    assert kept == {1: whole[1].sealed_output, 2: None, 3: None, 4: None}
+    sizes = [getattr(ends[step], "output_bytes", 0) for step in (1, 2, 3)]
+    assert sizes == [len(bytes(whole[step].sealed_output or b"")) for step in (1, 2, 3)]

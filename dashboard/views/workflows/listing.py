@@ -14,7 +14,7 @@ from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters, read_page
 from dashboard.step_facts import in_order, states_of
 from executions.loop.clocks import database_now
-from insight.presentation.workflows import present_workflows
+from insight.presentation.workflows import present_listed_workflows
 from insight.run_waits import waits_of, waits_text
 from insight.workflow_runs import SeenRun, latest_runs, latest_takes, see
 from tasks.choices import TaskStatus
@@ -37,7 +37,7 @@ def workflows(request: ConsoleRequest) -> HttpResponse:
     query = read_filters(request, _PARAMETERS)
     tenant = request.visitor.tenant.pk
     found = Task.objects.for_tenant(tenant).filter(pool=WORKFLOW_POOL).filtered(query)
-    listed = read_page(found, query, present=present_workflows, order=("-created_at", "-id"))
+    listed = read_page(found, query, present=present_listed_workflows, order=("-created_at", "-id"))
     latest = _latest(tenant, [UUID(row["id"]) for row in listed["rows"]])
     for row in listed["rows"]:
         row["latest"] = latest.get(row["id"])

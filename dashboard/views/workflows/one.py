@@ -13,8 +13,9 @@ from django.shortcuts import render
 
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
+from dashboard.live_parts import version_of
 from dashboard.payload_form import pretty, read_field
-from dashboard.pictures.dag import DagStep
+from dashboard.pictures.dag import MOST_STEPS, DagStep
 from dashboard.pictures.run_grid import GridRun, GridStep
 from dashboard.step_facts import (
     DIRECTION,
@@ -26,6 +27,7 @@ from dashboard.step_facts import (
     states_of,
     step_words,
 )
+from dashboard.step_pages import PARAMETERS, STEPS_AT_ONCE, page_of
 from dashboard.views.tasks import PAUSES
 from executions.loop.clocks import database_now
 from insight.explain.evidence import end_of_pause, standing_pause_of
@@ -47,41 +49,44 @@ _RUNS = 25
 _REVISIONS = 10
 #: Letters of a definition that the page holds; that of hundreds of steps is left to the call.
 _LONGEST = 200_000
+_FAILURES = frozenset({"FAILED", "NOT_UNDONE"})
 #: A run, and the state of each of its steps.
 _Run = tuple[SeenRun, Mapping[int, str]]
 
 
 @page(Role.VIEWER)
 def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
-    """Show one workflow: its graph, its next fires, a page of its runs, its versions."""
-    query = {**read_filters(request, DIRECTION), "limit": _RUNS}
+    """Show one workflow: its graph, its next fires, a page of its runs, its versions.
+
+    Of a large one, the grid of runs and the list of steps show a page of the steps.
+    """
+    query = {**read_filters(request, {**DIRECTION, **PARAMETERS}), "limit": _RUNS}
     tenant = request.visitor.tenant.pk
     task = get_workflow(tenant, task_id)
-    shown, plan = present_workflow(task), _plan(task)
-    text, now = pretty(shown), database_now()
+    plan = _plan(task)
+    shown = present_workflow(task, None if plan is None else plan.definition)
+    text, now = _text(shown), database_now()
     come = runs_of(tenant, task_id).scheduled_between(None, now + timedelta(seconds=1))
     listed = read_page(come, query, present=lambda rows: see(latest_takes(rows)))
     runs: list[_Run] = [(run, states_of(run)) for run in listed["rows"]]
+    shown_runs = [_run(*run) for run in runs]
     return render(
         request,
         "dashboard/workflow.html",
         {
             "workflow": shown,
             "query": query,
-            "direction": query["direction"],
-            "directions": DIRECTIONS,
             "pagination": listed["pagination"],
-            "runs": [_run(*run) for run in runs],
-            "dag": [] if plan is None else _dag(plan, runs[0][1] if runs else {}),
-            "steps": [] if plan is None else _steps(plan, runs[0][1] if runs else {}),
-            "grid_runs": [_column(run) for run, _ in reversed(runs)],
-            "grid_steps": [] if plan is None else _grid(plan, runs),
+            "runs": shown_runs,
+            "runs_version": version_of(shown_runs, listed["pagination"], shown["next_execution"]),
+            **_pictures(request, plan, runs, query),
             "fires": [
                 {"at": one.at, "due_at": one.due_at, "notes": list(one.notes)}
                 for one in fires_of(task, _FIRES, now=now)
             ],
             "revisions": list(own_revisions(task).order_by("-version")[:_REVISIONS]),
-            "definition_text": text if len(text) <= _LONGEST else "",
+            "definition_text": text,
+            "definition_version": version_of(text),
             "needs_input": shown["input_schema"] is not None,
             "pauses": PAUSES,
             "resumes_at": end_of_pause(task, standing_pause_of(task)),
@@ -117,27 +122,81 @@ def _holder(shown: Mapping[str, Any]) -> str:
     return describe(held["scope"], held["value"]) if held else ""
 
 
-def _dag(plan: Plan, states: Mapping[int, str]) -> list[DagStep]:
+def _pictures(
+    request: ConsoleRequest, plan: Plan | None, runs: Sequence[_Run], query: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the graph, the grid and the list of steps; nothing of them where no key opens it."""
+    order = [] if plan is None else sorted(plan.steps, key=plan.graph.rank.__getitem__)
+    pages = page_of(order, query, _groups(runs))
+    latest = runs[0][1] if runs else {}
+    dag = [] if plan is None else _dag(request, plan, latest, order)
+    steps = [] if plan is None else _steps(plan, latest, pages.numbers)
+    columns = [_column(run) for run, _ in reversed(runs)]
+    rows = [] if plan is None else _grid(plan, runs, pages.numbers)
+    return {
+        "dag": dag,
+        "direction": query["direction"],
+        "directions": DIRECTIONS,
+        "steps": steps,
+        "pages": pages,
+        "grid_runs": columns,
+        "grid_steps": rows,
+        "versions": {
+            "graph": version_of(dag, query["direction"], [run.take.run_id for run, _ in runs]),
+            "grid": version_of(columns, rows, pages),
+            "steps": version_of(steps, pages),
+        },
+    }
+
+
+def _text(shown: Mapping[str, Any]) -> str:
+    """Return the definition as text; "" where it is too long for the page."""
+    text = "" if len(shown["steps"]) > MOST_STEPS else pretty(shown)
+    return text if len(text) <= _LONGEST else ""
+
+
+def _groups(runs: Sequence[_Run]) -> dict[str, tuple[str, set[int]]]:
+    """Return the group of steps that failed in one of the runs, where there are any."""
+    failed = {number for _, states in runs for number in states if states[number] in _FAILURES}
+    return {"failed": ("failed in one of these runs", failed)} if failed else {}
+
+
+def _dag(
+    request: ConsoleRequest, plan: Plan, states: Mapping[int, str], order: Sequence[int]
+) -> list[DagStep]:
     notes = {number: "for each item" for number, step in plan.steps.items() if step.get("for_each")}
-    return dag_of(plan.graph, states, notes, "#step-")
+    places = {number: place for place, number in enumerate(order)}
+
+    def address(number: int) -> str:
+        key = plan.graph.steps[number].key
+        if len(order) <= STEPS_AT_ONCE:
+            return f"#step-{key}"
+        query = request.GET.copy()
+        query.pop("only", None)
+        query["steps_from"] = str(places[number] // STEPS_AT_ONCE * STEPS_AT_ONCE)
+        return f"?{query.urlencode()}#step-{key}"
+
+    return dag_of(plan.graph, states, notes, address)
 
 
-def _steps(plan: Plan, states: Mapping[int, str]) -> list[dict[str, Any]]:
-    return [
-        {
-            "key": step["key"],
-            "status": states.get(number, ""),
-            "called": step_words(
-                step, plan.calls[number].destination if number in plan.calls else ""
-            ),
-            "after": begins_when(step),
-            "when": step["when"],
-            "for_each": step.get("for_each"),
-            "items": len(step["for_each"]) if isinstance(step.get("for_each"), list) else None,
-            "compensates": bool(step.get("compensate")),
-        }
-        for number, step in sorted(plan.steps.items(), key=lambda one: plan.graph.rank[one[0]])
-    ]
+def _steps(plan: Plan, states: Mapping[int, str], numbers: Sequence[int]) -> list[dict[str, Any]]:
+    return [_step(plan, number, states.get(number, "")) for number in numbers]
+
+
+def _step(plan: Plan, number: int, status: str) -> dict[str, Any]:
+    step, call = plan.steps[number], plan.calls.get(number)
+    items = step.get("for_each")
+    return {
+        "key": step["key"],
+        "place": plan.graph.rank[number] + 1,
+        "status": status,
+        "called": step_words(step, call.destination if call else ""),
+        "after": begins_when(step),
+        "when": step["when"],
+        "for_each": items,
+        "items": len(items) if isinstance(items, list) else None,
+        "compensates": bool(step.get("compensate")),
+    }
 
 
 def _run(seen: SeenRun, states: Mapping[int, str]) -> dict[str, Any]:
@@ -158,14 +217,14 @@ def _column(seen: SeenRun) -> GridRun:
     return GridRun(str(execution.status), execution.scheduled_for, run_url(seen.take.run_id))
 
 
-def _grid(plan: Plan, runs: Sequence[_Run]) -> list[GridStep]:
-    """Return a row for each step of the version in force; runs come newest first."""
+def _grid(plan: Plan, runs: Sequence[_Run], numbers: Sequence[int]) -> list[GridStep]:
+    """Return a row for each of these steps of the version in force; runs come newest first."""
     oldest_first = [states for _, states in reversed(runs)]
     return [
         GridStep(
-            step["key"],
-            f"#step-{step['key']}",
+            plan.graph.steps[number].key,
+            f"#step-{plan.graph.steps[number].key}",
             [states.get(number) for states in oldest_first],
         )
-        for number, step in sorted(plan.steps.items(), key=lambda one: plan.graph.rank[one[0]])
+        for number in numbers
     ]

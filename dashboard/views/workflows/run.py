@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -10,33 +11,55 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from api.protocol.pagination import paginate_numbers
+from api.protocol.query import choice
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters
-from dashboard.payload_form import pretty
+from dashboard.live_parts import version_of
+from dashboard.payload_form import LONGEST_EDITED, pretty
+from dashboard.pictures.dag import DagStep
+from dashboard.pictures.gantt import MOST_BARS
+from dashboard.state_vocabulary import look_of
 from dashboard.step_facts import (
     DIRECTION,
     DIRECTIONS,
+    StepFacts,
     bars_of,
     begins_when,
     dag_of,
     facts_of,
+    groups_of,
     in_order,
     path_of,
-    run_url,
+    states_of,
 )
+from dashboard.step_pages import PARAMETERS, Group, StepPage, page_of
 from executions.choices import FINAL, RunPhase, Status
 from executions.loop.clocks import database_now
 from insight.presentation.execution import duration_ms
-from insight.presentation.workflow_runs import present_items, present_seen, present_step
+from insight.presentation.workflow_runs import (
+    present_items,
+    present_items_with_status,
+    present_outline,
+    present_step,
+)
+from insight.run_items import ITEM_STATUSES, item_total_of
 from insight.run_waits import waits_of, waits_text
-from insight.workflow_runs import SeenRun, find_take, item_total_of, number_of, see
+from insight.workflow_runs import (
+    SeenRun,
+    find_take,
+    number_of,
+    see,
+)
 from tasks.models import Task
 from tasks.validation.workflow import workflow_fields
 from tenants.choices import Role
+from workflows.plan import Plan
 
 #: Approvals that are shown on top of a run's page.
 _APPROVALS = 10
 _ITEMS = 50
+#: Seconds after which the bars of open steps are drawn anew.
+_REDRAWN_SECONDS = 5
 _REASONS = {
     "paused": "It is paused: no step begins until it is resumed.",
     "step_failed": "A step has failed.",
@@ -48,68 +71,152 @@ _REASONS = {
 
 @page(Role.VIEWER)
 def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
-    """Show one run with every step."""
+    """Show one run: its graph and its times, and its steps, of a large one a page of them."""
     [seen] = see([find_take(request.visitor.tenant.pk, run_id)])
-    shown = present_seen(seen)
+    query = read_filters(request, {**DIRECTION, **PARAMETERS})
+    states = states_of(seen)
+    pages = page_of(list(seen.steps), query, groups_of(states))
+    shown = present_outline(seen, pages.numbers)
     facts = facts_of(seen, shown["steps"])
-    unbegun = sum(one.started_at is None for one in facts)
-    notes = {one.number: one.counts for one in facts if one.counts}
-    states = {one.number: one.state for one in facts}
-    base, path = f"{run_url(run_id)}/steps/", path_of(seen, facts)
+    head = _head(seen)
+    input_text = pretty(shown["input"])
     return render(
         request,
         "dashboard/workflow_run.html",
         {
-            **_head(seen),
+            **head,
             "waits": waits_text(waits_of(seen)),
             "run": shown,
             "run_id": run_id,
-            "facts": facts,
+            "pages": pages,
             "failed": next((one for one in facts if one.number == _first_failed(seen)), None),
             "approvals": [one for one in facts if one.may_decide][:_APPROVALS],
-            "dag": [] if seen.plan is None else dag_of(seen.plan.graph, states, notes, base, path),
-            "direction": read_filters(request, DIRECTION)["direction"],
-            "directions": DIRECTIONS,
-            "on_path": set(path),
-            "bars": bars_of(facts),
-            "unbegun": unbegun,
-            "input_text": pretty(shown["input"]),
+            "open_keys": [one.key for one in facts if one.finished_at is None],
+            "keys": [one.key for one in facts],
+            **_pictures(seen, facts, pages, head, query["direction"]),
+            "unbegun": sum(one.started_at is None for one in facts),
+            "input_text": input_text,
+            "is_input_long": len(input_text) > LONGEST_EDITED,
             "duration_ms": _duration(seen),
         },
     )
 
 
+def _listed(facts: Sequence[StepFacts], pages: StepPage) -> list[StepFacts]:
+    by_number = {one.number: one for one in facts}
+    return [by_number[number] for number in pages.numbers]
+
+
+def _pictures(
+    seen: SeenRun,
+    facts: Sequence[StepFacts],
+    pages: StepPage,
+    head: Mapping[str, Any],
+    direction: str | None,
+) -> dict[str, Any]:
+    """Return the graph, the chart and the listed steps, and the versions of the page's parts."""
+    path, listed, bars = path_of(seen, facts), _listed(facts, pages), bars_of(facts)
+    # A chart that has no room for all steps has those that are listed.
+    drawn = bars if len(bars) <= MOST_BARS else bars_of(listed)
+    dag = [] if seen.plan is None else _dag(seen.plan, facts, path)
+    # What is under way is drawn up to now.
+    is_open = any(bar.end is None for bar in drawn)
+    moment = head["now"].timestamp() // _REDRAWN_SECONDS if is_open else 0
+    return {
+        "facts": listed,
+        "dag": dag,
+        "direction": direction,
+        "directions": DIRECTIONS,
+        "on_path": set(path),
+        "bars": drawn,
+        "is_timing_paged": len(drawn) < len(bars),
+        "versions": {
+            "retry": version_of(head["take"], head["is_final"], len(facts)),
+            "graph": version_of(dag, direction),
+            "timing": version_of(drawn, moment),
+            "steps": version_of(listed, path, pages),
+            "facts": version_of(
+                *(head[name] for name in ("take", "status", "reason", "deadline_at"))
+            ),
+        },
+    }
+
+
+def _dag(plan: Plan, facts: Sequence[StepFacts], path: Sequence[int]) -> list[DagStep]:
+    by_number = {one.number: one for one in facts}
+    states = {one.number: one.state for one in facts}
+    notes = {one.number: one.counts for one in facts if one.counts}
+    return dag_of(plan.graph, states, notes, lambda number: by_number[number].href, path)
+
+
 @page(Role.VIEWER)
 def step(request: ConsoleRequest, run_id: UUID, key: str) -> HttpResponse:
     """Show one step of a run: what it does, its state, its output, a page of its items."""
-    query = {**read_filters(request, {}), "limit": _ITEMS}
+    query = {**read_filters(request, {"only": choice(*ITEM_STATUSES)}), "limit": _ITEMS}
     [seen] = see([find_take(request.visitor.tenant.pk, run_id)])
     number = number_of(seen, key)
     shown = present_step(seen, number)
     [facts] = facts_of(seen, [shown])
-    items: dict[str, Any] = {"items": [], "pagination": {}}
-    if seen.fans_out(number):
-        total = item_total_of(seen, number)
-        read = partial(present_items, seen, number)
-        items = paginate_numbers(total, query, key="items", read=read)
+    counts = in_order(shown["counts"] or {})
+    items = _items(seen, number, query, counts) if seen.fans_out(number) else {}
+    output_text = "" if shown["output"] is None else pretty(shown["output"])
+    definition_text, head = pretty(_definition(seen, key)), _head(seen)
     return render(
         request,
         "dashboard/workflow_step.html",
         {
-            **_head(seen),
+            **head,
             "run_id": run_id,
             "step": facts,
             "missing": shown.get("missing"),
             "fans_out": seen.fans_out(number),
-            "counts": in_order(shown["counts"] or {}),
+            "counts": counts,
             "query": query,
             **items,
-            "output_text": "" if shown["output"] is None else pretty(shown["output"]),
-            "definition_text": pretty(_definition(seen, key)),
+            "output_text": output_text,
+            "is_output_long": len(output_text) > LONGEST_EDITED,
+            "definition_text": definition_text,
             "after": begins_when(seen.steps[number]),
             "when": seen.steps[number]["when"],
+            "versions": {
+                "output": version_of(output_text),
+                "items": version_of(items, counts, head["is_final"], request.visitor.may_operate),
+                "definition": version_of(definition_text),
+            },
         },
     )
+
+
+def _items(
+    seen: SeenRun, number: int, query: dict[str, Any], counts: dict[str, int]
+) -> dict[str, Any]:
+    """Return a page of a fan-out's items, all or those with a status, and where it lies."""
+    status, total = query["only"], item_total_of(seen, number)
+    read = partial(present_items, seen, number)
+    if status:
+        total, read = (
+            counts.get(status, 0),
+            partial(present_items_with_status, seen, number, status),
+        )
+    page = paginate_numbers(total, query, key="items", read=read)
+    place = page["pagination"].get("page")
+    start = None if place is None else (place - 1) * query["limit"]
+    last = max(1, -(-total // query["limit"]))
+    return {
+        **page,
+        "item_total": total,
+        "is_paged": sum(counts.values()) > query["limit"],
+        "first_item": None if start is None else start + 1,
+        "last_item": None if start is None else start + len(page["items"]),
+        "page_before": place - 1 if place and place > 1 else None,
+        "page_after": place + 1 if place and place < last else None,
+        "page_last": last,
+        "item_groups": [
+            Group(state, look_of(state).label, count, state == status)
+            for state, count in counts.items()
+        ],
+        "filtered_by": ITEM_STATUSES,
+    }
 
 
 def _head(seen: SeenRun) -> dict[str, Any]:

@@ -121,3 +121,18 @@ def test_a_long_graph_goes_down_and_a_short_one_across():
     )
 
     assert len({x for x, _ in long}) == len({y for _, y in short}) == 1
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [
+        ("7/20 items", "running, 7/20 items"),
+        ("5,000/10,000 items", "5,000/10,000 items"),
+        ("5,000/10,000 items, 123 failed", "5,000/10,000, 123 failed"),
+    ],
+)
+def test_counts_of_items_are_never_cut_in_their_middle(note: str, shown: str):
+    markup = dag([DagStep(1, "load", (), "RUNNING", note)])
+
+    assert texts(markup, "node-note") == [shown]
+    assert f"load, running, {note}" in markup

@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from insight.presentation.workflows import (
     PLACE,
+    present_listed_workflows,
     present_workflow,
     present_workflow_revision,
     present_workflows,
@@ -56,3 +57,18 @@ def test_a_version_shows_its_steps():
     shown = present_workflow_revision(task.revisions.get(version=1))
 
     assert [step["key"] for step in shown["definition"]["steps"]] == ["a", "b"]
+
+
+def test_a_list_has_the_number_of_steps_in_place_of_the_steps():
+    tenant = make_tenant()
+    whole = make_workflow(tenant, [calls("a"), calls("b")], labels={"team": "data"})
+    broken = spoil(make_workflow(tenant, [calls("a")]))
+
+    first, second = present_listed_workflows([whole, broken])
+
+    [told] = present_workflows([whole])
+    assert first == {
+        **{name: told[name] for name in ("id", "name", "labels", "owner", *PLACE)},
+        "step_count": 2,
+    }
+    assert (second["step_count"], bool(second["missing"])) == (0, True)
