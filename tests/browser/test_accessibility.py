@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect
@@ -207,16 +207,21 @@ def show_whole(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": height})
 
 
+def themes_of(width: str) -> list[Literal["light", "dark"]]:
+    """Return the themes that a page is looked at in."""
+    if width == "wide":
+        return ["light"]
+    return ["dark"] if width == "dark" else ["light", "dark"]
+
+
 def findings(page: Page, width: str, *, covered: bool = False) -> dict[str, Any]:
     """Return what is wrong at the width: in the light theme, or the dark one, or both if narrow."""
     found: dict[str, Any] = {}
     show_whole(page, WIDTHS[width])
-    if width != "dark":
-        in_theme(page, "light")
-        found["light"] = violations(page, covered=covered)
-    if width != "wide":
-        in_theme(page, "dark")
-        found["dark"] = violations(page, OF_COLOURS)
+    for theme in themes_of(width):
+        in_theme(page, theme)
+        of_all = theme == "light"
+        found[theme] = violations(page, covered=covered) if of_all else violations(page, OF_COLOURS)
     found["overflow"] = max(0, overflow(page))
     return {where: what for where, what in found.items() if what}
 
@@ -274,7 +279,7 @@ def test_the_unfolded_form_can_be_used_by_everybody(kind: str, width: str, tab: 
 @pytest.mark.parametrize("name", ADMIN_PAGES)
 def test_the_admin_can_be_used_by_everybody(name: str, width: str, tab: Page) -> None:
     found: dict[str, Any] = {}
-    for theme in {"wide": ["light"], "dark": ["dark"]}.get(width, ["light", "dark"]):
+    for theme in themes_of(width):
         # Loaded in its theme: the admin's links fade from one colour to another.
         tab.emulate_media(color_scheme=theme)
         answer = tab.goto(ADMIN_PAGES[name])
