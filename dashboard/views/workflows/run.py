@@ -97,6 +97,7 @@ def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
             "unbegun": sum(one.started_at is None for one in facts),
             "input_text": input_text,
             "is_input_long": len(input_text) > LONGEST_EDITED,
+            "is_changed": head["task"].version > shown["workflow_version"],
             "duration_ms": _duration(seen),
         },
     )
@@ -131,7 +132,9 @@ def _pictures(
         "bars": drawn,
         "is_timing_paged": len(drawn) < len(bars),
         "versions": {
-            "retry": version_of(head["take"], head["is_final"], len(facts)),
+            "retry": version_of(
+                head["take"], head["is_final"], len(facts), head["task"].version
+            ),
             "graph": version_of(dag, direction),
             "timing": version_of(drawn, moment),
             "steps": version_of(listed, path, pages),
