@@ -21,6 +21,8 @@ from tasks.limits import STEP_KEY_LENGTH
 #: With more other steps than this, they are offered in a select in place of boxes.
 _MOST_BOXES = 24
 _SHOWN = 120
+#: Widgets with several lines.
+_AREAS = ("json", "headers", "pairs", "lines", "area")
 #: Kind -> where what it calls is named.
 _CALLS: Mapping[str, tuple[Path, ...]] = {
     "webhook": (("target", "method"), ("target", "url")),
@@ -52,7 +54,9 @@ class FieldView:
     text: str
     hint: str
     place: str
+    #: Lines of a text area; 0 for a field of one line.
     rows: int
+    is_wide: bool
     choices: Sequence[Choice] = ()
     #: Of the steps that a step waits for: those that are offered in a select.
     others: Sequence[str] = ()
@@ -241,7 +245,8 @@ def _field_view(
         text=text,
         hint=one.hint,
         place=one.place,
-        rows=min(12, max(2, text.count("\n") + 1)),
+        rows=min(12, max(2, text.count("\n") + 1)) if one.widget in _AREAS else 0,
+        is_wide=one.is_wide or one.widget in _AREAS,
         choices=choices,
         others=others,
         error=error,

@@ -63,6 +63,8 @@ class Field:
     #: The word that a field without a value shows.
     default: str = ""
     place: str = ""
+    #: Whether it has a row of its own.
+    is_wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +252,7 @@ def _target(kind: str, at: Path) -> list[Field]:
     ]
     found: Mapping[str, list[Field]] = {
         "webhook": [
-            Field((*at, "url"), "URL", place="https://api.example.com/load"),
+            Field((*at, "url"), "URL", place="https://api.example.com/load", is_wide=True),
             Field(
                 (*at, "method"),
                 "Method",

@@ -7,6 +7,7 @@ check. Nothing is stored: saving sends the definition, as the text form does.
 from __future__ import annotations
 
 from typing import Any, cast
+from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -112,6 +113,6 @@ def _names_workflows(draft: Draft) -> bool:
     return any(isinstance(one, dict) and one.get("kind") == "workflow" for one in draft.steps)
 
 
-def _offered(request: ConsoleRequest) -> list[Task]:
+def _offered(request: ConsoleRequest) -> list[tuple[UUID, str]]:
     found = Task.objects.for_tenant(request.visitor.tenant.pk).filter(pool=WORKFLOW_POOL)
-    return list(found.only("id", "name").order_by("name")[:_MOST_OFFERED])
+    return list(found.order_by("name").values_list("pk", "name")[:_MOST_OFFERED])
