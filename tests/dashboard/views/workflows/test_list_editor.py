@@ -69,20 +69,32 @@ def test_only_open_cards_have_fields(client):
     ("sent", "where", "value"),
     [
         ({"field": "key", "value": "c"}, ("key",), "c"),
-        ({"field": "target/url", "value": "https://x.example.com"}, ("target", "url"), "https://x.example.com"),
+        (
+            {"field": "target/url", "value": "https://x.example.com"},
+            ("target", "url"),
+            "https://x.example.com",
+        ),
         ({"field": "target/method", "value": "PUT"}, ("target", "method"), "PUT"),
         ({"field": "target/headers", "value": "X-A: 1"}, ("target", "headers"), {"X-A": "1"}),
         ({"field": "payload", "value": "n: 1"}, ("payload",), {"n": 1}),
         ({"field": "depends_on", "value": ["b"]}, ("depends_on",), ["b"]),
         ({"field": "when", "value": "input.x == 1"}, ("when",), "input.x == 1"),
         ({"field": "sensitive", "value": "yes"}, ("sensitive",), True),
-        ({"field": "retry_policy/retry_on", "value": "5xx, 429"}, ("retry_policy", "retry_on"), ["5xx", "429"]),
+        (
+            {"field": "retry_policy/retry_on", "value": "5xx, 429"},
+            ("retry_policy", "retry_on"),
+            ["5xx", "429"],
+        ),
         ({"field": "min_success_share", "value": "0.5"}, ("min_success_share",), 0.5),
         ({"field": "deadline_seconds", "value": "60"}, ("deadline_seconds",), 60),
         ({"field": "@kind", "value": "delay"}, ("kind",), "delay"),
-        ({"field": "compensate/@kind", "value": "handler"}, ("compensate", "target", "kind"), "handler"),
+        (
+            {"field": "compensate/@kind", "value": "handler"},
+            ("compensate", "target", "kind"),
+            "handler",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_field_of_a_step_is_changed_in_the_definition(client, sent, where, value):
     answer = ask(client, do="set", card="1", **sent)
 
@@ -211,7 +223,7 @@ def test_a_change_that_cannot_be_made_loses_nothing(client, sent):
         {"steps": None},
         {},
     ],
-)  # fmt: skip
+)
 def test_a_definition_of_wrong_types_is_shown_and_every_change_of_it_is_answered(client, body):
     text = json.dumps(body)
 
