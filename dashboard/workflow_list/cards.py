@@ -289,6 +289,8 @@ def _nearest(parts: Sequence[Part], pointer: str, at: str) -> str:
     """Return the name of the field that shows a place, '' where none does."""
     inside = pointer.removeprefix(at).strip("/").replace("target/kind", "kind", 1)
     names = {_place(one.path): "/".join(one.path) for part in parts for one in part.fields}
+    # Validation judges these in the target, also where the step gives them.
+    names |= {f"target/{name}": name for name in fields.OF_TARGET if name in names}
     fits = [place for place in names if f"{inside}/".startswith(f"{place}/")]
     return names[max(fits, key=len)] if fits else ""
 

@@ -19,6 +19,8 @@ Options = Sequence[tuple[str, str]]
 #: Names that are places of a choice, and no fields: what a step is, when a workflow runs, and what
 #: undoes a step.
 KIND, TIMING, UNDONE_BY = ("@kind",), ("schedule", "@timing"), ("compensate", "@kind")
+#: Fields of a target that a step may give in its place.
+OF_TARGET = ("timeout_seconds", "pool")
 _KINDS: Mapping[str, str] = {
     "webhook": "Webhook",
     "pool": "Workers of a pool",
@@ -295,7 +297,7 @@ def _target(kind: str, at: Path) -> list[Field]:
 def _of_step(field: Field, step: Mapping[str, Any]) -> Field:
     """Return the field at the step itself where the step gives it in place of its target."""
     name = field.path[-1]
-    outside = name in ("timeout_seconds", "pool") and step.get(name) is not None
+    outside = name in OF_TARGET and step.get(name) is not None
     target = step.get("target")
     inside = isinstance(target, Mapping) and name in target
     return replace(field, path=(name,)) if outside and not inside else field

@@ -36,7 +36,7 @@ def change_kind(draft: Draft, step: dict[str, Any], kind: str) -> None:
     if own == "target":
         step.pop("kind", None)
         lost += _retarget(step, kind)
-        lost += [name for name in ("timeout_seconds", "pool") if _misfits(step, name, kind)]
+        lost += [name for name in fields.OF_TARGET if _misfits(step, name, kind)]
     else:
         step["kind"] = kind
     sort_step(step)

@@ -208,7 +208,10 @@ function onClick(event) {
   else if (button.id === "undo") undo();
   else if (button.dataset.do !== "remove" && !mayLeave()) return;
   else if (button.dataset.do === "page") enqueue({ do: "page", page: button.dataset.to });
-  else enqueue({ do: button.dataset.do, card: button.closest("[data-card]")?.dataset.card ?? "0", element: button });
+  else {
+    const card = button.closest(".step-card");
+    enqueue({ do: button.dataset.do, card: card?.dataset.card ?? "0", element: card });
+  }
 }
 
 async function undo() {

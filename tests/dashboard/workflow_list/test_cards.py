@@ -66,6 +66,14 @@ def test_an_error_leads_to_the_field_that_shows_its_place(pointer, place):
     assert place_of(draft_of(rich()), pointer) == place
 
 
+def test_an_error_of_a_targets_field_stands_at_the_step_that_gives_it():
+    body = {"steps": [{"key": "a", "timeout_seconds": "soon", "target": {"url": "x"}}]}
+
+    place = place_of(draft_of(body), "#/steps/0/target/timeout_seconds")
+
+    assert place == (1, "timeout_seconds")
+
+
 def test_errors_stand_at_their_fields_and_the_others_in_their_cards():
     errors = [
         FieldError("#/steps/0/target/url", "invalid", "No URL."),
