@@ -19,6 +19,7 @@ from dashboard.workflow_text import read_text, write_text
 from executions.changes import changing
 from executions.loop.clocks import database_now
 from shared.exceptions import InvalidInput, PunctualError, VersionMismatch
+from shared.strict_yaml import write_yaml
 from tasks import standing_pauses
 from tasks.calendars import limits_of
 from tasks.creation import create_task
@@ -143,6 +144,9 @@ def _form(
         refused = refused or unreadable
     given = request.POST if request.method == "POST" else request.GET
     shown = {} if given.get("view") == "text" else list_context(request, body, task=task)
+    if shown and "\n" not in text.strip():
+        # The list sends JSON in one line, which no person would read.
+        text = write_yaml(body)
     save_url = (
         reverse("dashboard:workflow_edit", args=[task.pk])
         if task

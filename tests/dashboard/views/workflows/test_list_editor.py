@@ -293,6 +293,18 @@ def test_what_could_not_be_saved_comes_back_as_the_list(client):
     assert not Task.objects.exists()
 
 
+def test_what_the_list_sent_and_could_not_be_saved_is_readable_as_text(client):
+    sent = (
+        ask(client, do="set", card="1", field="target/url", value="nowhere").context["draft"].text
+    )
+
+    page = client.post("/workflows/new", {"definition": sent, "view": "list"})
+
+    assert page.status_code == 400
+    assert page.context["text"].startswith("name: Flow\nsteps:\n- key: a\n")
+    assert read_text(page.context["text"]) == read_text(sent)
+
+
 def test_a_text_that_could_not_be_read_comes_back_as_text(client):
     page = client.post("/workflows/new", {"definition": "a: [", "view": "list"})
 
