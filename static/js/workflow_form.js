@@ -108,7 +108,8 @@ function take(body, was, change, kept) {
 function replace(old, fresh) {
   window.Idiomorph.morph(old, fresh, {
     morphStyle: "outerHTML",
-    ignoreActiveValue: true,
+    // Only of what is typed in; of other elements it would keep the whole content.
+    ignoreActiveValue: Boolean(document.activeElement?.matches("textarea, input:not([type=checkbox])")),
     callbacks: { beforeNodeMorphed: keep },
   });
 }
