@@ -22,6 +22,8 @@ from shared.strict_yaml import read_yaml
 #: In place of a value: the field is not given.
 ABSENT: Any = object()
 _FIELD = "field"
+#: The deepest place of a field, and one more: an empty list at the end is a level of text alone.
+_DEEPEST = "#/steps/0/compensate/payload/0"
 _NUMBER = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,4})?", re.ASCII)
 
 
@@ -115,9 +117,13 @@ def _read_json(text: str) -> Any:
     if bare.startswith("{{"):
         return bare
     try:
-        return read_json(bare) if bare[0] in '{["' else read_yaml(text)
+        value = read_json(bare, _DEEPEST) if bare[0] in '{["' else read_yaml(text)
     except InvalidInput as refused:
         raise Unreadable(refused.errors[0].message) from refused
+    problem = json_problem(value, _DEEPEST)
+    if problem:
+        raise Unreadable(problem[2])
+    return value
 
 
 def _read_pairs(separator: str) -> Callable[[str], Any]:

@@ -19,7 +19,7 @@ from dashboard.views.workflows.checking import errors_of, judged, preview, shown
 from dashboard.workflow_list.cards import field_id, list_view, place_of
 from dashboard.workflow_list.changes import apply
 from dashboard.workflow_list.draft import WORKFLOW, Draft, draft_of
-from dashboard.workflow_text import read_text
+from dashboard.workflow_text import LONGEST, read_text
 from shared.exceptions import FieldError, InvalidInput, TooLarge
 from shared.strict_yaml import write_yaml
 from tasks.definition import WORKFLOW_POOL
@@ -51,6 +51,9 @@ def workflow_list(request: ConsoleRequest) -> HttpResponse:
         return render(request, _TEMPLATE, {"is_text": True, "text": text})
     try:
         apply(draft, sent, cast(list[str], request.POST.getlist("value")))
+        if draft.changed and len(draft.text) > LONGEST:
+            draft = draft_of(read_text(sent["definition"]), sent)
+            draft.said = f"The definition would have more than {LONGEST:,} letters."
     except InvalidInput as refused:
         draft.said = refused.message
     return render(request, _TEMPLATE, _context(request, draft, task_of(request)))

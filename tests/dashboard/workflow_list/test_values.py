@@ -76,6 +76,8 @@ def test_a_text_is_read_as_its_value(widget, text, value):
         ("json", "&a [*a]", "aliases"),
         ("headers", "no colon", "Line 1"),
         ("pairs", "a=1\na=2", "twice"),
+        ("json", "[" * 61 + "]" * 61, "nested"),
+        ("json", "a: " + "[" * 60 + "]" * 60, "nested"),
         ("text", "a\0b", "NUL"),
         ("json", '"a\\u0000"', "NUL"),
     ],

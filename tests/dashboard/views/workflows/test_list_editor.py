@@ -236,6 +236,30 @@ def test_a_definition_of_wrong_types_is_shown_and_every_change_of_it_is_answered
         ask(client, text, do="set", card="0", field=field, value="every")
 
 
+def test_a_change_that_makes_the_definition_too_long_is_not_made(client):
+    text = json.dumps({"name": "x", "steps": [calls("a", payload="x" * (LONGEST - 400))]})
+
+    answer = ask(client, text, do="duplicate", card="1")
+
+    assert len(changed(answer)["steps"]) == 1
+    assert "more than 2,000,000 letters" in answer.text
+    assert "data-changed" not in answer.text
+
+
+def test_the_definition_can_be_read_again_after_any_text_in_a_field(client):
+    for typed in (
+        "[" * 60 + "]" * 60,
+        "a: " + "[" * 60 + "]" * 60,
+        "[" * 70 + "]" * 70,
+        "1" * 400,
+        '{"a": 1e999}',
+    ):
+        for field in ("payload", "compensate/payload"):
+            text = TEXT.replace("  - key: b", "    compensate: {}\n  - key: b")
+            answer = ask(client, text, do="set", card="1", field=field, value=typed)
+            assert isinstance(changed(answer), dict)
+
+
 def test_the_text_of_a_changed_list_is_yaml_or_json_as_it_was(client):
     body = json.dumps({"name": "x", "steps": [calls("a", payload={"t": "on"})]})
 
