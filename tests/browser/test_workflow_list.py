@@ -171,9 +171,20 @@ def test_steps_are_moved_by_the_keyboard_and_the_focus_goes_with_them(page: Page
     expect(card(page, 2).get_by_role("button", name="Move down")).to_be_focused()
 
 
+def test_long_names_fit_a_phone_and_what_a_change_did_is_in_sight(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 800})
+    show_text(page, TEXT.replace("extract", "e" * 60).replace("/load", "/" + "l" * 300))
+    card(page, 2).locator("summary").first.click()
+    page.get_by_role("button", name="Move up").click()
+
+    expect(page.locator("#list-said")).to_have_text("Moved to place 1 of 2.")
+    expect(page.locator("#list-said")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
+
+
 def test_without_scripts_the_form_is_the_text(new_context: Any, console: Console) -> None:
     context = new_context(java_script_enabled=False)
-    console.sign_in(context) if console.signed_in else None
+    console.sign_in(context)
     page = context.new_page()
     page.goto("/workflows/new")
 
