@@ -27,7 +27,7 @@ from dashboard.views import (
     workers,
     zones,
 )
-from dashboard.views.workflows import control, editing, listing, one, run
+from dashboard.views.workflows import checking, control, editing, list_editor, listing, one, run
 
 app_name = "dashboard"
 _RUN = "workflow-runs/<uuid:run_id>"
@@ -64,7 +64,8 @@ urlpatterns = [
     # workflows and their runs
     path("workflows", listing.workflows, name="workflows"),
     path("workflows/new", editing.workflow_new, name="workflow_new"),
-    path("workflows/check", editing.workflow_check, name="workflow_check"),
+    path("workflows/check", checking.workflow_check, name="workflow_check"),
+    path("workflows/list", list_editor.workflow_list, name="workflow_list"),
     path("workflows/<uuid:task_id>", one.workflow, name="workflow"),
     path("workflows/<uuid:task_id>/edit", editing.workflow_edit, name="workflow_edit"),
     path("workflows/<uuid:task_id>/start", one.start, name="workflow_start"),

@@ -37,10 +37,10 @@ from tasks.workflow.graph import Cycle, Graph, Step
 from tasks.workflow.references import is_alone
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_COMMON = ("key", "kind", "depends_on", "condition", "when", *deadlines.FIELDS)
+COMMON_FIELDS = ("key", "kind", "depends_on", "condition", "when", *deadlines.FIELDS)
 _FANNED = ("for_each", "max_parallel", "min_success_share", "sensitive")
 #: Kind -> its fields besides the common ones.
-_FIELDS: Mapping[str, tuple[str, ...]] = {
+FIELDS_BY_KIND: Mapping[str, tuple[str, ...]] = {
     "target": (
         "target",
         "payload",
@@ -121,12 +121,12 @@ def _step(
     if step.get("kind", kind) != kind:
         # Of an unknown kind, no field can be called wrong.
         return common
-    inside.refuse_unknown((*_COMMON, *_FIELDS[kind]), elsewhere=_kinds_with)
+    inside.refuse_unknown((*COMMON_FIELDS, *FIELDS_BY_KIND[kind]), elsewhere=_kinds_with)
     return common | _READERS[kind](inside, limits, repeats)
 
 
 def _kinds_with(key: str) -> str:
-    having = [kind for kind, fields in _FIELDS.items() if key in fields]
+    having = [kind for kind, fields in FIELDS_BY_KIND.items() if key in fields]
     return (
         f" Steps of kind {spell([repr(kind) for kind in having], 'and')} have it." if having else ""
     )

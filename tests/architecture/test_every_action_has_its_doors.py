@@ -63,6 +63,7 @@ CONSOLE = {
     "workflow_new": Doors("POST /v1/workflows", "workflows create"),
     "workflow_edit": Doors("PUT /v1/workflows/{workflow_id}", "workflows edit"),
     "workflow_check": Doors(why="changes nothing; saving answers with the same errors"),
+    "workflow_list": Doors(why="changes nothing but the form; saving sends the definition"),
     "workflow_start": Doors("POST /v1/workflows/{workflow_id}/runs", "workflows run"),
     "workflow_run_cancel": Doors(f"POST {_RUN}/cancel", "workflows cancel"),
     "workflow_run_pause": Doors(f"POST {_RUN}/pause", "workflows pause"),

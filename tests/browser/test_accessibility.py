@@ -48,6 +48,7 @@ PAGES = {
     "workflow-edit": "/workflows/{workflow}/edit",
     "workflow-explain": "/tasks/{workflow}/explain",
     "workflow-new": "/workflows/new",
+    "workflow-text": "/workflows/new?view=text",
     "workflow-run": "/workflow-runs/{run}",
     "workflow-step": "/workflow-runs/{run}/steps/load",
     "workflow-step-approval": "/workflow-runs/{run}/steps/approve",
@@ -93,6 +94,11 @@ UNFOLD = """([name, value]) => {
   field.value = value;
   field.dispatchEvent(new Event("change", {bubbles: true}));
 }"""
+#: Opens every part of the list of a workflow's steps.
+UNFOLD_LIST = """() => {
+  document.querySelectorAll("#list details.fold").forEach((one) => { one.open = true; });
+}"""
+CHOSEN = "(select) => select.selectedOptions[0].textContent"
 IN_DEMO = """async (path) => {
   const answer = await fetch(path, {headers: {Accept: "text/html"}});
   const found = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -269,6 +275,31 @@ def test_the_unfolded_form_can_be_used_by_everybody(kind: str, width: str, tab: 
     tab.locator(f'input[name="kind"][value="{kind}"]').check()
     for field, value in (("auth_type", "oauth2"), ("completion", "callback")):
         tab.evaluate(UNFOLD, [field, value])
+
+    found = findings(tab, width)
+
+    assert not found, json.dumps(found, indent=1)
+
+
+@EACH_WIDTH
+@pytest.mark.parametrize(
+    "kind", ["webhook", "pool", "handler", "command", "workflow", "wait_for_event"]
+)
+def test_the_unfolded_list_of_a_workflow_can_be_used_by_everybody(
+    kind: str, width: str, tab: Page
+) -> None:
+    tab.goto("/workflows/new")
+    tab.locator("#step-2 > summary").click()
+    tab.locator("#s2-kind").select_option(kind)
+    expect(tab.locator("#step-2 .tag")).to_have_text(tab.locator("#s2-kind").evaluate(CHOSEN))
+    if kind in ("webhook", "pool", "handler", "command"):
+        tab.evaluate(UNFOLD_LIST)
+        tab.locator("#s2-compensate-kind").select_option(kind)
+        expect(tab.locator("#s2-compensate-payload")).to_be_visible()
+    tab.locator("#s0-name").fill("")
+    tab.keyboard.press("Enter")
+    expect(tab.locator("#s0-name-error")).to_be_visible()
+    tab.evaluate(UNFOLD_LIST)
 
     found = findings(tab, width)
 

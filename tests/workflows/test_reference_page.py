@@ -59,9 +59,9 @@ def test_the_fields_of_a_workflow_and_of_each_kind_of_step_are_those_of_the_code
     kinds = {quoted(kind)[0]: row for kind, row in table("`kind`").items()}
     assert tuple(kinds) == STEP_KINDS
     for kind, row in kinds.items():
-        assert tuple(quoted(row.split(" | ")[0])) == validation._FIELDS[kind], kind
+        assert tuple(quoted(row.split(" | ")[0])) == validation.FIELDS_BY_KIND[kind], kind
     common = {"key", "kind", *_common()}
-    assert common == set(validation._COMMON)
+    assert common == set(validation.COMMON_FIELDS)
 
 
 def _first_cells(text: str) -> list[str]:

@@ -1,9 +1,7 @@
-"""New and edited workflows: a text in YAML or JSON, checked and drawn while it is written."""
+"""New and edited workflows: a definition as a list of steps, or as text in YAML or JSON."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,24 +10,23 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page, run_once
 from dashboard.fields import read_version
-from dashboard.pictures.dag import DagStep
+from dashboard.views.workflows.checking import errors_of
+from dashboard.views.workflows.list_editor import list_context
 from dashboard.workflow_text import read_text, write_text
 from executions.changes import changing
 from executions.loop.clocks import database_now
-from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
+from shared.exceptions import InvalidInput, PunctualError, VersionMismatch
+from shared.strict_yaml import write_yaml
 from tasks import standing_pauses
 from tasks.calendars import limits_of
 from tasks.creation import create_task
 from tasks.definition import Definition
 from tasks.models import Task
-from tasks.presentation import describe_schedule
 from tasks.revisions import read_definition
 from tasks.validation.bodies import StatusChange
-from tasks.validation.steps import graph_of
 from tasks.validation.workflow import (
     parse_workflow,
     parse_workflow_replace,
@@ -38,8 +35,6 @@ from tasks.validation.workflow import (
 from tenants.choices import Role
 from workflows.launching import get_workflow
 
-_SHOWN_ERRORS = 20
-_STEP = re.compile(r"#/steps/([0-9]{1,4})(?=/|$)")
 #: What a new workflow's page begins with.
 _EXAMPLE = """\
 name: Nightly report
@@ -123,64 +118,6 @@ def workflow_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         return _form(request, text, refused, task=found, version=expected)
 
 
-@require_POST
-@page(Role.VIEWER)
-def workflow_check(request: ConsoleRequest) -> HttpResponse:
-    """Show what is wrong with the text, or the graph and the schedule that it makes; a fragment."""
-    text = request.POST.get("definition", "")
-    if not text.strip():
-        return render(request, "dashboard/_workflow_check.html", {"is_empty": True})
-    body: Any = None
-    try:
-        body = read_text(text)
-        definition = _judged(request, body)
-    except (InvalidInput, TooLarge) as refused:
-        shown: dict[str, Any] = {"errors": _errors(refused, body)}
-    else:
-        steps = definition.target["steps"]
-        shown = {
-            "name": definition.name,
-            "count": len(steps),
-            "dag": _preview(definition),
-            "schedule_text": describe_schedule(definition, seed="", anchor=database_now()),
-            "type": definition.type,
-        }
-    return render(request, "dashboard/_workflow_check.html", shown)
-
-
-def _judged(request: ConsoleRequest, body: Any) -> Definition:
-    tenant = request.visitor.tenant.pk
-    now, limits = database_now(), limits_of(tenant)
-    task = _task_of(request)
-    if task is None:
-        return parse_workflow(body, now=now, limits=limits)
-    return parse_workflow_replace(body, now=now, limits=limits, current=read_definition(task))
-
-
-def _task_of(request: ConsoleRequest) -> Task | None:
-    """Return the workflow that the form edits, None for a new one."""
-    try:
-        wanted = UUID(request.POST.get("workflow", ""))
-    except ValueError:
-        return None
-    return get_workflow(request.visitor.tenant.pk, wanted)
-
-
-def _preview(definition: Definition) -> list[DagStep]:
-    numbers = definition.target["numbers"]
-    graph = graph_of(definition.target["steps"], numbers)
-    fans = {step["key"] for step in definition.target["steps"] if step.get("for_each")}
-    return [
-        DagStep(
-            number,
-            graph.steps[number].key,
-            graph.steps[number].depends_on,
-            note="for each item" if graph.steps[number].key in fans else "",
-        )
-        for number in graph.order
-    ]
-
-
 def _first_text(request: ConsoleRequest) -> str:
     given = request.GET.get("copy", "")
     if not given:
@@ -201,11 +138,15 @@ def _form(
     version: int | None = None,
 ) -> HttpResponse:
     body: Any = None
-    if refused is not None:
-        try:
-            body = read_text(text)
-        except InvalidInput:
-            body = None
+    try:
+        body = read_text(text)
+    except InvalidInput as unreadable:
+        refused = refused or unreadable
+    given = request.POST if request.method == "POST" else request.GET
+    shown = {} if given.get("view") == "text" else list_context(request, body, task=task)
+    if shown and "\n" not in text.strip():
+        # The list sends JSON in one line, which no person would read.
+        text = write_yaml(body)
     save_url = (
         reverse("dashboard:workflow_edit", args=[task.pk])
         if task
@@ -215,26 +156,9 @@ def _form(
         "task": task,
         "text": text,
         "version": version or (task.version if task else None),
-        "errors": [] if refused is None else _errors(refused, body),
+        "errors": [] if refused is None else errors_of(refused, body),
         "save_url": save_url,
+        **shown,
     }
     status = 200 if refused is None else 400
     return render(request, "dashboard/workflow_form.html", context, status=status)
-
-
-def _errors(refused: PunctualError, body: Any) -> list[dict[str, str]]:
-    """Return what is wrong, each with its pointer and the key of the step that it is in."""
-    if not isinstance(refused, InvalidInput):
-        return [{"pointer": "", "step": "", "message": refused.message}]
-    return [_error(one, body) for one in refused.errors[:_SHOWN_ERRORS]]
-
-
-def _error(error: FieldError, body: Any) -> dict[str, str]:
-    found = _STEP.match(error.pointer)
-    steps: Sequence[Any] = body.get("steps") or () if isinstance(body, Mapping) else ()
-    place = int(found[1]) if found else -1
-    inside = isinstance(steps, list) and 0 <= place < len(steps)
-    step = steps[place] if inside else None
-    key = str(step.get("key", ""))[:80] if isinstance(step, Mapping) else ""
-    pointer = "" if error.pointer == "#" else error.pointer
-    return {"pointer": pointer, "step": key, "message": error.message}

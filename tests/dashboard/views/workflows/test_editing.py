@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
@@ -99,37 +97,6 @@ def test_a_copy_begins_with_the_text_of_the_other(browser, alpha):
 
     assert "name: Source" in client.get(f"/workflows/new?copy={flow.pk}").context["text"]
     assert "Nightly" in client.get("/workflows/new?copy=x").context["text"]
-
-
-def test_the_check_draws_the_graph_and_tells_the_schedule(browser, alpha):
-    answer = browser(alpha).post("/workflows/check", {"definition": TEXT})
-
-    assert answer.context["schedule_text"] == "Only when asked"
-    assert [(one.key, one.depends_on) for one in answer.context["dag"]] == [("a", ()), ("b", (1,))]
-    assert "<svg" in answer.text
-    assert not Task.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "appears here"),
-        ("a: [", "This is not YAML"),
-        ("[]", "object"),
-        ("name: x", "Give the steps"),
-        ("name: x\nsteps: 7", "list"),
-        ("name: x\nsteps: [7]", "#/steps/0"),
-        (
-            '{"name": "x", "steps": [{"key": "a", "kind": "approval", "depends_on": ["a"]}]}',
-            "a → a",
-        ),
-    ],
-)
-def test_the_check_says_what_is_wrong(browser, alpha, text, words):
-    answer = browser(alpha).post("/workflows/check", {"definition": text})
-
-    assert answer.status_code == 200
-    assert words in answer.text
 
 
 def test_hostile_text_stays_text(browser, alpha):

@@ -1,0 +1,61 @@
+"""The check of a workflow's text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasks.models import Task
+
+TEXT = """
+name: Flow
+steps:
+  - key: a
+    target: {url: "https://api.example.com/a"}
+  - key: b
+    depends_on: [a]
+    kind: approval
+"""
+
+
+def test_the_check_draws_the_graph_and_tells_the_schedule(browser, alpha):
+    answer = browser(alpha).post("/workflows/check", {"definition": TEXT})
+
+    assert answer.context["schedule_text"] == "Only when asked"
+    assert [(one.key, one.depends_on) for one in answer.context["dag"]] == [("a", ()), ("b", (1,))]
+    assert "<svg" in answer.text
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "appears here"),
+        ("a: [", "This is not YAML"),
+        ("[]", "object"),
+        ("name: x", "Give the steps"),
+        ("name: x\nsteps: 7", "list"),
+        ("name: x\nsteps: [7]", "#/steps/0"),
+        (
+            '{"name": "x", "steps": [{"key": "a", "kind": "approval", "depends_on": ["a"]}]}',
+            "a → a",
+        ),
+    ],
+)
+def test_the_check_says_what_is_wrong(browser, alpha, text, words):
+    answer = browser(alpha).post("/workflows/check", {"definition": text})
+
+    assert answer.status_code == 200
+    assert words in answer.text
+
+
+def test_the_graph_is_drawn_of_what_is_right_beside_what_is_wrong(browser, alpha):
+    text = TEXT + "  - {key: c, depends_on: [b, nowhere], kind: approval}\n  - 7\n"
+
+    answer = browser(alpha).post("/workflows/check", {"definition": text})
+
+    assert "error-text" in answer.text
+    assert [(one.key, one.depends_on) for one in answer.context["dag"]] == [
+        ("a", ()),
+        ("b", (1,)),
+        ("c", (2,)),
+    ]
