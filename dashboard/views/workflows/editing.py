@@ -107,6 +107,9 @@ def workflow_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         changing.edit_task(
             visitor.tenant.pk, task_id, edit, actor=visitor.actor, expected_version=expected
         )
+        if (run_id := _run_of(request)) is not None:
+            messages.success(request, "Saved. Retry the run to go on by this version.")
+            return redirect("dashboard:workflow_run", run_id)
         messages.success(request, "Saved. Open runs continue with the version that they have.")
         return redirect("dashboard:workflow", task_id)
 
@@ -116,6 +119,14 @@ def workflow_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         return _form(request, text, refused, task=found, version=found.version)
     except PunctualError as refused:
         return _form(request, text, refused, task=found, version=expected)
+
+
+def _run_of(request: ConsoleRequest) -> UUID | None:
+    """Return the run whose page led here, and is shown again once the workflow is saved."""
+    try:
+        return UUID(request.GET.get("run", ""))
+    except ValueError:
+        return None
 
 
 def _first_text(request: ConsoleRequest) -> str:
@@ -152,8 +163,12 @@ def _form(
         if task
         else reverse("dashboard:workflow_new")
     )
+    run_id = _run_of(request)
+    if run_id is not None:
+        save_url += f"?run={run_id}"
     context = {
         "task": task,
+        "run_id": run_id,
         "text": text,
         "version": version or (task.version if task else None),
         "errors": [] if refused is None else errors_of(refused, body),

@@ -132,9 +132,7 @@ def _pictures(
         "bars": drawn,
         "is_timing_paged": len(drawn) < len(bars),
         "versions": {
-            "retry": version_of(
-                head["take"], head["is_final"], len(facts), head["task"].version
-            ),
+            "retry": version_of(head["take"], head["is_final"], len(facts), head["task"].version),
             "graph": version_of(dag, direction),
             "timing": version_of(drawn, moment),
             "steps": version_of(listed, path, pages),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import urlencode
+
+import pytest
 
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
 from tests.factories import make_task, once, reload
-from tests.support.workflows import calls, make_workflow
+from tests.support.workflows import begin_run, calls, make_workflow, work
 
 TEXT = """
 name: Flow
@@ -57,6 +60,39 @@ def test_an_edit_is_saved_as_the_next_version(browser, alpha):
 
     assert answer["Location"] == f"/workflows/{flow.pk}"
     assert (reload(flow).name, reload(flow).version) == ("Renamed", 2)
+
+
+def test_an_edit_from_the_page_of_a_failed_run_leads_back_to_it(browser, alpha):
+    flow = make_workflow(alpha, [calls("a")])
+    run = begin_run(flow)
+    work(run, lambda key, item: "FAILED")
+    client = browser(alpha)
+    page = client.get(f"/workflow-runs/{run}")
+    assert not page.context["is_changed"]
+    assert f'href="/workflows/{flow.pk}/edit?run={run}"' in page.text
+
+    form = client.get(f"/workflows/{flow.pk}/edit?run={run}")
+    text = form.context["text"].replace("name: Flow", "name: Mended")
+    answer = client.post(form.context["save_url"], {"definition": text, "version": "1"})
+
+    assert answer["Location"] == f"/workflow-runs/{run}"
+    after = client.get(answer["Location"])
+    assert after.context["is_changed"]
+    assert '<option value="latest" selected>2, the latest</option>' in after.text
+
+
+@pytest.mark.parametrize("run", ["", "x", "//evil.example.com", "../../tasks"])
+def test_an_edit_leads_to_no_place_but_a_run(browser, alpha, run):
+    flow = make_workflow(alpha, [calls("a")])
+    client = browser(alpha)
+    text = client.get(f"/workflows/{flow.pk}/edit").context["text"].replace("Flow", "Renamed")
+
+    answer = client.post(
+        f"/workflows/{flow.pk}/edit?{urlencode({'run': run})}",
+        {"definition": text, "version": "1"},
+    )
+
+    assert answer["Location"] == f"/workflows/{flow.pk}"
 
 
 def test_a_secret_is_masked_in_the_text_and_kept_by_saving_it(browser, alpha):
