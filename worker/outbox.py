@@ -68,12 +68,15 @@ class Outbox:
         while True:
             await self._wake.wait()
             await self._gather()
+            prompt = self._prompt.is_set()
+            # What is put from here on is sent in a turn of its own.
             self._wake.clear()
-            while self._waiting:
-                await self._send()
-            # Not before: what was put meanwhile was sent, too.
             self._prompt.clear()
-            self._empty.set()
+            left = len(self._waiting)
+            while left:
+                left -= await self._send(left, prompt=prompt)
+            if not self._waiting:
+                self._empty.set()
 
     async def _gather(self) -> None:
         """Wait for other outcomes, until a prompt one may be sent."""
@@ -107,22 +110,24 @@ class Outbox:
         """Wait until everything that was put has been accepted by Redis."""
         await self._empty.wait()
 
-    async def _send(self) -> None:
-        count = self._next_count()
+    async def _send(self, most: int, *, prompt: bool) -> int:
+        """Send one entry of the oldest outcomes; return how many Redis has accepted."""
+        count = min(most, self._next_count())
         entry = outcomes.joined(self._waiting[:count])
         try:
-            await self._add(entry)
+            await self._add(entry, prompt=prompt)
         except (redis.RedisError, OSError) as error:
             # Not only a lost connection: a full or read-only server may recover as well.
             log.warning("outcomes_wait_for_redis", extra={"reason": type(error).__name__})
             await asyncio.sleep(_RETRY_SECONDS)
-            return
+            return 0
         # Only accepted outcomes leave; the token refuses a repeat after a lost answer.
         self._keep(self._waiting[:count])
         del self._waiting[:count]
+        return count
 
-    async def _add(self, entry: bytes) -> None:
-        if not self._prompt.is_set():
+    async def _add(self, entry: bytes, *, prompt: bool) -> None:
+        if not prompt:
             await self._connection.xadd(OUTCOME_STREAM, {"d": entry})
             return
         async with self._connection.pipeline(transaction=True) as pipeline:

@@ -24,9 +24,10 @@ from shared.sql import run as execute
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.advance import reading, waiting
 from workflows.advance.records import Failure, NewWait, StepEnd
-from workflows.advance.run import CANCELLED, Run
+from workflows.advance.run import Run
 from workflows.advance.scope import STATUS_OF
 from workflows.advance.stage import open_run
+from workflows.advance.waiting import CANCELLED
 from workflows.advance.writing import write
 from workflows.marking import (
     ACTIONS,
@@ -76,7 +77,7 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
 def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
     """Let a run start no step, and undo none, until it is resumed; what runs goes on.
 
-    Deadlines hold. Steps that wait for a worker are taken back, and wait for the resume, and so do
+    Deadlines still apply. Steps that wait for a worker are taken back, and wait for the resume, and so do
     runs of other workflows that have not begun. Raise Conflict for a run that is being cancelled.
     """
 

@@ -28,8 +28,8 @@ _AT_ONCE = 1000
 _RUNS_AT_ONCE = 200
 
 
-def settle_pause(tenant_id: UUID, run_id: UUID) -> None:
-    """Hold or free the steps of a run that was paused or resumed.
+def settle_pause(tenant_id: UUID, run_id: UUID) -> bool:
+    """Hold or free the steps of a run that was paused or resumed; return whether Redis was there.
 
     Where Redis cannot be asked, they stay: the repair pass tries again.
     """
@@ -38,6 +38,8 @@ def settle_pause(tenant_id: UUID, run_id: UUID) -> None:
             pass
     except Unavailable as error:
         log.warning("steps_not_held", extra={"run_id": str(run_id), "reason": error.message})
+        return False
+    return True
 
 
 def settle_pauses_in(partitions: Sequence[int]) -> None:
@@ -47,7 +49,9 @@ def settle_pauses_in(partitions: Sequence[int]) -> None:
     """
     wanted = {"partitions": list(partitions), "limit": _RUNS_AT_ONCE}
     for run_id, tenant_id in rows("workflow_ends/pausing_in", wanted):
-        settle_pause(tenant_id, run_id)
+        if not settle_pause(tenant_id, run_id):
+            # Each of the others would wait as long for Redis.
+            break
 
 
 @transaction.atomic

@@ -87,9 +87,9 @@ class PauseRunView(_ControlView):
     @extend_schema(operation_id="pause_workflow_run", request=EmptyBody, responses=_ANSWERED)
     @idempotent(required=False)
     def post(self, request: Request, run_id: UUID) -> Response:
-        """Pause a run: no further step begins or is undone; what runs continues, also child runs.
+        """Pause a run: no further step begins or is undone.
 
-        Deadlines hold. 409 for a run that has not begun, has ended, or is being cancelled.
+        What runs continues, and so do child runs that have begun. Deadlines still apply. 409 for a run that has not begun, has ended, or is being cancelled.
         """
         self.read_body(EmptyBody)
         control.pause_run(self.tenant_id, run_id, actor=self.actor)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from tasks.workflow.graph import Graph, Step
-from tasks.workflow.step_states import ENDED, FAILING, StepState
+from tasks.workflow.step_states import ENDED, FAILING, UNDONE, StepState
 
 #: What becomes of a step whose condition holds: OPEN when it begins, else how it ends at once:
 #: SKIPPED by its ``when``, FAILED by a template that cannot be rendered, SUCCEEDED without items.
@@ -93,11 +93,14 @@ def end_of(graph: Graph, states: bytearray) -> StepState | None:
     """Return how a run ends whose steps have these states; None while a step has not ended.
 
     A failure that a later step mends is one all the same: ``min_success_share`` makes it tolerated,
-    or a person who marks the step as succeeded.
+    or a person who marks the step as succeeded. Only a run that has failed is undone, and the step
+    that failed may be among the undone ones.
     """
     found = {StepState(states[number]) for number in graph.order}
     if not found <= ENDED:
         return None
+    if found & UNDONE:
+        return StepState.FAILED
     for worst in (StepState.FAILED, StepState.CANCELLED):
         if worst in found:
             return worst

@@ -32,5 +32,7 @@ class StepState(IntEnum):
 
 #: States in which nothing more happens to a step.
 ENDED = frozenset(StepState) - {StepState.PENDING, StepState.OPEN, StepState.COMPENSATING}
+#: Ends of steps that were to be undone.
+UNDONE = frozenset({StepState.COMPENSATED, StepState.NOT_COMPENSATED})
 #: Ends that count as failures for what depends on the step.
 FAILING = frozenset({StepState.FAILED, StepState.BLOCKED})

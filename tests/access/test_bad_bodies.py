@@ -49,8 +49,9 @@ _RICH: dict[str, Any] = {
                 "key": "a",
                 "target": {"kind": "webhook", "url": "https://example.com/", "method": "POST"},
                 "payload": {"x": "{{ input.n }}"},
-                "retry": {"max_attempts": 2},
-                "timeout": 10,
+                "retry_policy": {"max_attempts": 2},
+                "timeout_seconds": 10,
+                "compensate": {"target": {"url": "https://example.com/undo"}},
             },
             {
                 "key": "b",
@@ -59,14 +60,29 @@ _RICH: dict[str, Any] = {
                 "for_each": "{{ steps.a.output.list }}",
                 "max_parallel": 2,
                 "min_success_share": 0.5,
-                "target": {"url": "https://example.com/{{ item }}"},
+                "target": {"url": "https://example.com/b"},
+                "payload": {"item": "{{ item }}"},
             },
-            {"key": "c", "kind": "delay", "delay": "PT1S", "depends_on": ["b"]},
-            {"key": "d", "kind": "event", "event": {"name": "paid"}, "deadline": "PT1H"},
-            {"key": "e", "kind": "approval", "condition": "all_done", "depends_on": ["c", "d"]},
+            {"key": "c", "kind": "delay", "delay_seconds": 1, "depends_on": ["b"]},
+            {
+                "key": "d",
+                "kind": "wait_for_event",
+                "event": "paid",
+                "correlation": "{{ input.n }}",
+                "timeout_seconds": 3600,
+            },
+            {
+                "key": "e",
+                "kind": "approval",
+                "condition": "all_done",
+                "depends_on": ["c", "d"],
+                "deadline_seconds": 7200,
+            },
         ],
+        "schedule": {"cron_expression": "0 2 * * *", "timezone": "Europe/Berlin"},
         "input_schema": {"type": "object", "properties": {"n": {"type": "integer"}}},
-        "on_failure": "continue",
+        "on_failure": "compensate",
+        "labels": {"team": "a"},
     }
 }
 _RICH["replace_workflow"] = _RICH["create_workflow"]
@@ -85,6 +101,10 @@ def test_a_body_that_is_wrong_is_refused_with_its_place_and_stores_nothing(
 ) -> None:
     caller, before = callers["an owner's key"], rows_of(world.tenant)
     method, template = operation.call.split()
+    with undone():
+        good = orjson.dumps(_good(world, caller, operation))
+        answer = caller.client.call(method, world.path(template), good, idempotency_key="good")
+        assert answer.status_code < 400, answer.content
     refused = 0
     for number, (sent, code) in enumerate(_bodies(world, caller, operation)):
         said = f"{sent[:300]!r}"
@@ -112,13 +132,17 @@ def test_a_body_that_is_wrong_is_refused_with_its_place_and_stores_nothing(
     assert refused >= len(HOSTILE)
 
 
+def _good(world: World, caller: Caller, operation: Operation) -> dict[str, Any]:
+    """Return a body that is accepted, with many fields where the call has them."""
+    return {**operation.filled(world, caller), **_RICH.get(operation.name, {})}
+
+
 def _bodies(
     world: World, caller: Caller, operation: Operation
 ) -> Iterator[tuple[bytes, str | None]]:
     """Yield bodies with the code that refuses them, None where a valid one may be among them."""
     yield from HOSTILE.values()
-    good = operation.filled(world, caller)
-    good |= _RICH.get(operation.name, {})
+    good = _good(world, caller, operation)
     yield orjson.dumps({**good, "unknown_field": 1}), None
     for name in sorted(_fields(operation.name) - set(good)):
         for value in _WRONG:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -36,7 +37,9 @@ class Stream:
 
 
 class PromptStream(Stream):
-    """Takes entries that others wait for."""
+    """Takes entries that others wait for; calls ``meanwhile`` while it does."""
+
+    meanwhile: Callable[[], None] = staticmethod(lambda: None)
 
     def pipeline(self, transaction: bool) -> PromptPipeline:
         return PromptPipeline(self)
@@ -65,6 +68,7 @@ class PromptPipeline:
         assert (name, start, end) == (OUTCOME_PROMPT, 0, 0)
 
     async def execute(self) -> None:
+        self.stream.meanwhile()
         await self.stream.xadd(OUTCOME_STREAM, self.fields)
 
 
@@ -91,7 +95,7 @@ async def test_outcomes_that_come_together_travel_in_one_entry() -> None:
     assert stream.entries == [[{"token": 0}, {"token": 1}, {"token": 2}]]
 
 
-@pytest.mark.usefixtures("servers")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 async def test_a_prompt_outcome_does_not_wait_for_the_usual_time(settings: Settings) -> None:
     # The usual time would outlast the test.
     usual = conf()
@@ -119,7 +123,7 @@ async def test_a_prompt_outcome_does_not_wait_for_the_usual_time(settings: Setti
     assert (client().xlen(OUTCOME_STREAM), client().llen(OUTCOME_PROMPT)) == (2, 0)
 
 
-@pytest.mark.usefixtures("servers")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 async def test_of_any_number_of_prompt_entries_one_is_told(settings: Settings) -> None:
     settings.PUNCTUAL = replace(conf(), outcome_batch=1)
     connection = async_client()
@@ -157,6 +161,26 @@ async def test_prompt_entries_keep_their_distance(
 
     assert stream.entries == [[{"token": 1}]]
     assert len(outbox) == 2
+
+
+async def test_what_is_put_while_an_entry_is_sent_keeps_its_distance(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.PUNCTUAL = replace(conf(), outcome_flush_seconds=3600.0)
+    monkeypatch.setattr("worker.outbox._PROMPT_SECONDS", 3600.0)
+    stream = PromptStream()
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only pipeline is called
+    later: Any = {"token": 2}
+    stream.meanwhile = lambda: outbox.put(later, prompt=True)
+    sender = asyncio.create_task(outbox.run())
+    first: Any = {"token": 1}
+    outbox.put(first, prompt=True)
+    # Its turns: it wakes, gathers, sends the first, and waits with the second.
+    for _ in range(100):
+        await asyncio.sleep(0)
+    sender.cancel()
+
+    assert (stream.entries, len(outbox)) == ([[{"token": 1}]], 1)
 
 
 async def test_an_entry_is_bounded(settings: Settings) -> None:

@@ -11,6 +11,7 @@ from workflows.advance.begins import failure_of
 from workflows.advance.outputs import OutputInvalid, bounded_outputs
 from workflows.advance.records import RunEnd
 from workflows.advance.scope import STATUS_OF
+from workflows.advance.waiting import ENDING
 
 if TYPE_CHECKING:
     from workflows.advance.run import Run
@@ -22,7 +23,8 @@ def end_of(run: Run, status: StepState) -> RunEnd:
     Where these are too large together, or no key opens them, the end says so in place of its
     reason, and the step fails.
     """
-    result, reason = None, run.reason
+    # What has paused a run is no reason of its end.
+    result, reason = None, run.reason if run.reason in ENDING else ""
     if run.row.parent_run is not None and status is StepState.SUCCEEDED:
         try:
             result = seal_json(_outputs(run), result_context(run.row.execution_id))

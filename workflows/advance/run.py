@@ -38,10 +38,6 @@ log = logging.getLogger("workflows.advance")
 
 #: Kinds of step that are executions.
 _EXECUTED = ("target", "workflow")
-#: Why a run cancels its steps: a person, or a run above.
-CANCELLED = "cancelled"
-#: The reasons with which a run is being cancelled; they stay through a pause.
-ENDING = (CANCELLED, waiting.DEADLINE_EXCEEDED)
 #: How the end of a step's execution ends the step; the pause of a place cannot skip one.
 _END_OF = {
     "SUCCEEDED": StepState.SUCCEEDED,
@@ -135,7 +131,7 @@ class Run:
     @property
     def was_cancelled(self) -> bool:
         """Whether a person, or a run above, has cancelled it."""
-        return self.reason == CANCELLED
+        return self.reason == waiting.CANCELLED
 
     def is_open(self, step: int, take: int | None = None) -> bool:
         """Return whether the step has begun, in this take where one is given, and not ended."""
@@ -151,7 +147,7 @@ class Run:
         if told.kind == "began":
             self.begin()
         elif told.kind == "cancel":
-            self.cancel(CANCELLED)
+            self.cancel(waiting.CANCELLED)
         elif told.kind == "due":
             waiting.expire(self, told)
         elif told.kind == "signal":
@@ -218,7 +214,7 @@ class Run:
 
     def resume(self) -> None:
         """Go on from where a pause has stopped the run: it runs, is being undone, or cancelled."""
-        if self.reason not in ENDING:
+        if self.reason not in waiting.ENDING:
             self.reason = ""
         if self.is_undone:
             self.phase = RunPhase.COMPENSATING

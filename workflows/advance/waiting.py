@@ -11,7 +11,10 @@ from workflows.advance.records import Failure, NewWait, StepEnd, Told, Waiting
 if TYPE_CHECKING:
     from workflows.advance.run import Run
 
-DEADLINE_EXCEEDED = "deadline_exceeded"
+#: Why a run cancels its steps: a person or a run above, or its deadline has passed.
+CANCELLED, DEADLINE_EXCEEDED = "cancelled", "deadline_exceeded"
+#: Reasons of runs that are being cancelled; they stay through a pause, and are those of the end.
+ENDING = (CANCELLED, DEADLINE_EXCEEDED)
 #: Marks of steps whose executions are to be taken back: their time is over, or a person cancels
 #: them, or they are items of a fan-out that has ended. They stand where others wait.
 LATE, UNWANTED = "late", "unwanted"
@@ -34,7 +37,8 @@ def expire(run: Run, told: Told) -> None:
     if step == 0:
         # Else it fires again, until what runs has ended.
         run.changes.settled.add(step)
-        if told.take == run.row.take and not run.abandoned:
+        # What is being undone is not cancelled: it would be left half undone.
+        if told.take == run.row.take and not run.abandoned and not run.is_undone:
             run.cancel(DEADLINE_EXCEEDED)
         return
     if not run.is_open(step, told.take):

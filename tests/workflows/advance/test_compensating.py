@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.db import connection
 
 from executions.models import DeadLetter
 from tenants.models import Tenant
@@ -16,12 +18,13 @@ from tests.support.workflows import (
     ends_of,
     go_on,
     make_workflow,
+    pass_time,
     payloads_of,
     states,
     status_of,
     work,
 )
-from workflows.control import Scope, cancel_run
+from workflows.control import Scope, cancel_run, pause_run, resume_run
 from workflows.retrying import Retry, retry_run
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +108,54 @@ def test_a_step_whose_end_is_not_known_is_undone_where_that_is_asked(tenant: Ten
     work(run)
 
     assert sorted(undone(run)) == [(1, "SUCCEEDED"), (2, "SUCCEEDED")]
+    # No step is FAILED any more, but the run has failed.
+    assert states(run) == {"a": "COMPENSATED", "b": "COMPENSATED"}
+    assert status_of(run) == "FAILED"
+
+
+def undo_of_an_unknown_end(tenant: Tenant) -> tuple[UUID, Any]:
+    """Return a run whose first step succeeded, and the call under way that undoes its second."""
+    steps = [undoable("a"), undoable("b", "a", on=["TIMED_OUT"])]
+    body = {"on_failure": "compensate", "deadline_seconds": 3600}
+    run = begin_run(make_workflow(tenant, steps, **body))
+    work(run, all_but(), rounds=1, rests=False)
+    [row] = release()
+    finish(row, "FAILED", outcome="TIMED_OUT", error_code="timeout_total")
+    go_on(run)
+    [undo] = release()
+    return run, undo
+
+
+def test_a_run_that_is_paused_while_it_is_undone_does_not_end_before_all_is_undone(tenant: Tenant):
+    run, undo = undo_of_an_unknown_end(tenant)
+    pause_run(tenant.id, run, actor=ACTOR)
+
+    finish(undo)
+    go_on(run)
+
+    assert (states(run), status_of(run)) == ({"a": "SUCCEEDED", "b": "COMPENSATED"}, "RUNNING")
+    assert release() == []
+
+    resume_run(tenant.id, run, actor=ACTOR)
+    go_on(run)
+    work(run)
+
+    assert states(run) == {"a": "COMPENSATED", "b": "COMPENSATED"}
+    assert status_of(run) == "FAILED"
+
+
+def test_a_deadline_takes_back_nothing_that_undoes(tenant: Tenant):
+    run, undo = undo_of_an_unknown_end(tenant)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workflow_waits SET due_at = now() - interval '1 second'")
+
+    pass_time()
+    finish(undo)
+    go_on(run)
+    work(run)
+
+    assert undone(run) == [(2, "SUCCEEDED"), (1, "SUCCEEDED")]
+    assert status_of(run) == "FAILED"
 
 
 def test_a_retry_runs_again_what_was_undone(tenant: Tenant):

@@ -6,11 +6,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
 from executions.models import Execution
+from executions.ownership import fence, restored
 from shared.encryption import DecryptionFailed
 from tenants.models import Tenant
-from tests.factories import make_tenant
+from tests.factories import ACTOR, finish, make_tenant, release, start
 from tests.support.child_runs import child_of, failures_of, runs
 from tests.support.workflow_steps import run_step
 from tests.support.workflows import (
@@ -96,3 +98,21 @@ def test_an_output_that_no_key_opens_fails_the_step_above(
     go_on(run)
 
     assert failures_of(run) == ["decryption_failed"]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [("SUCCEEDED", ""), ("FAILED", "step_failed"), ("CANCELLED", "cancelled")]
+)
+def test_what_has_paused_a_run_is_no_reason_of_its_end(tenant: Tenant, status: str, reason: str):
+    run = begin_run(make_workflow(tenant, [calls("a")]))
+    [row] = release()
+    start([row])
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+    restored.confirm(restored.preview(), actor=ACTOR)
+
+    finish(row, status)
+    go_on(run)
+
+    found = Execution.objects.get(pk=run)
+    assert (found.status, found.reason) == (status, reason)
