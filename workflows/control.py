@@ -77,8 +77,9 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
 def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
     """Let a run start no step, and undo none, until it is resumed; what runs goes on.
 
-    Deadlines still apply. Steps that wait for a worker are taken back, and wait for the resume, and so do
-    runs of other workflows that have not begun. Raise Conflict for a run that is being cancelled.
+    Deadlines still apply. Steps that wait for a worker are taken back, and wait for the resume, and
+    so do runs of other workflows that have not begun. Raise Conflict for a run that is being
+    cancelled.
     """
 
     def change(run: Run) -> None:

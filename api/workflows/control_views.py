@@ -89,7 +89,8 @@ class PauseRunView(_ControlView):
     def post(self, request: Request, run_id: UUID) -> Response:
         """Pause a run: no further step begins or is undone.
 
-        What runs continues, and so do child runs that have begun. Deadlines still apply. 409 for a run that has not begun, has ended, or is being cancelled.
+        What runs continues, and so do child runs that have begun. Deadlines still apply.
+        409 for a run that has not begun, has ended, or is being cancelled.
         """
         self.read_body(EmptyBody)
         control.pause_run(self.tenant_id, run_id, actor=self.actor)
