@@ -23,6 +23,12 @@ REVISIONS = COLUMNS[0]
 
 
 @pytest.fixture
+def two_values(alpha: Tenant) -> None:
+    """Store one more value under the key of the tests."""
+    make_task(alpha)
+
+
+@pytest.fixture
 def task(alpha: Tenant, settings: Any) -> Task:
     """Return a task whose only revision has the key of the tests, and make another one active."""
     made = make_task(alpha)
@@ -76,16 +82,15 @@ def test_a_value_that_was_replaced_since_it_was_read_stays(
 
 
 def test_rows_are_free_while_values_are_read_and_sealed(
-    task: Task, beside: Beside, after_reading: Any
+    two_values: None, task: Task, beside: Beside, after_reading: Any
 ):
     def lock() -> int:
         with transaction.atomic():
-            rows = TaskRevision.objects.select_for_update(nowait=True)
-            return len(rows.filter(task=task))
+            return len(TaskRevision.objects.select_for_update(nowait=True))
 
     locked: list[int] = []
     after_reading(lambda: locked.append(beside(lock).join()))
 
     result = reseal()
 
-    assert (locked, result.done) == ([1], 1)
+    assert (locked, result.done) == ([2, 2], 2)
