@@ -12,7 +12,6 @@ from executions.bulk.actions import order_of
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, DeadLetter, Execution
 from executions.payloads import (
-    open_payload,
     payload_of,
     payloads_of_letters,
     progress_of,
@@ -23,6 +22,7 @@ from insight.presentation.dead_letters import present_letter
 from notifications.services.push_subscriptions import open_auth
 from operations.resealing.columns import COLUMNS
 from operations.resealing.sealing_anew import all_counts
+from tasks.revisions import open_payload
 from tenants.models import Tenant
 from tenants.services.signing_secrets import reveal_signing_secrets
 from tests.executions.bulk.bulk import make_job
