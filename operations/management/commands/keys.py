@@ -108,7 +108,8 @@ class Command(VerbCommand):
         Verb("list", "the keys, and how many stored values each has sealed", ("keys list",), _list),
         Verb(
             "reseal",
-            "seal every stored value anew under the active key",
+            "seal every stored value anew under the active key; exit code 6: repeat, 4: no key "
+            "opens what is left",
             ("keys reseal --yes",),
             _reseal,
             dangerous=True,
