@@ -9,6 +9,7 @@ from bench.mutation import Edit, Mutation, one
 from bench.mutation_dependencies import DEPENDENCIES
 from bench.mutation_leases import LEASES
 from bench.mutation_ledger import LEDGER
+from bench.mutation_resealing import RESEALING
 from bench.mutation_workflows import WORKFLOWS
 
 _STALE = ("tests/executions/test_transitions.py::test_a_stale_token_changes_nothing",)
@@ -363,4 +364,5 @@ MUTATIONS = (
     *LEDGER,
     *DEPENDENCIES,
     *WORKFLOWS,
+    *RESEALING,
 )

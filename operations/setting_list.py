@@ -231,7 +231,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "ENCRYPTION_KEYS",
             "generated",
-            "Keys of the encryption at rest: ID:BASE64 words of 32 bytes, the active one first.",
+            "Keys of encryption at rest: ID:BASE64 words of 32 bytes. The first seals, all open.",
             _keys,
             secret=True,
             stored="encryption_keys",

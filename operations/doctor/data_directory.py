@@ -100,8 +100,8 @@ def encryption_keys() -> Finding:
             "there is none",
             "Set ENCRYPTION_KEYS, or run `manage.py up`, which makes one.",
         )
-    return good("encryption keys", f"{keys[0]} is active" + _older(keys))
+    return good("encryption keys", f"{keys[0]} is active" + _others(keys))
 
 
-def _older(keys: list[str]) -> str:
-    return f", {len(keys) - 1} older kept" if len(keys) > 1 else ""
+def _others(keys: list[str]) -> str:
+    return f"; {len(keys) - 1} more can open values" if len(keys) > 1 else ""

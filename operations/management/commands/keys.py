@@ -1,6 +1,7 @@
 """``manage.py keys``: the keys of the encryption at rest, and sealing anew under the active one.
 
-Exit codes: 0 done; 1 not confirmed; 2 wrong use; 4 there is no key; 5 no database; 6 done in part.
+Exit codes: 0 done; 1 not confirmed; 2 wrong use; 4 there is no key, or none that opens the values
+that are left; 5 no database; 6 done in part, repeat.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, ClassVar
 from operations.resealing.columns import COLUMNS
 from operations.resealing.sealing_anew import Resealed, all_counts, counts_by_key, seal_anew
 from shared.command_parser import Verb
-from shared.commands import PARTIAL, VerbCommand, table
+from shared.commands import CONFLICT, PARTIAL, VerbCommand, table
 from shared.conf import conf
 
 
@@ -35,7 +36,7 @@ def _list(command: Any, options: Mapping[str, Any]) -> None:
 def _state(key: Mapping[str, Any]) -> str:
     if not key["configured"]:
         return "missing"
-    return "active" if key["active"] else "old"
+    return "active" if key["active"] else "opens"
 
 
 def _reseal(command: Any, options: Mapping[str, Any]) -> None:
@@ -52,6 +53,7 @@ def _reseal(command: Any, options: Mapping[str, Any]) -> None:
         "key": active,
         "sealed": sum(one["sealed"] for one in found),
         "left": sum(one["left"] for one in found),
+        "unreadable": sum(one["unreadable"] for one in found),
         "columns": found,
     }
     rows = [
@@ -60,20 +62,41 @@ def _reseal(command: Any, options: Mapping[str, Any]) -> None:
         if one["sealed"] or one["left"]
     ]
     command.emit(options, document, table(("COLUMN", "SEALED", "UNREADABLE", "LEFT"), rows))
+    _conclude(command, document)
+
+
+def _conclude(command: Any, document: Mapping[str, Any]) -> None:
+    """Say what is left and whether repeating helps; leave with the exit code of it."""
+    repeatable = document["left"] - document["unreadable"]
+    if repeatable:
+        command.note(
+            f"{repeatable} values still have another key, because other sessions used them or "
+            "stored them meanwhile. Repeat the command; keep the other keys."
+        )
+    if document["unreadable"]:
+        command.note(
+            f"{document['unreadable']} values open with no configured key; repeating does not "
+            "help. See `manage.py keys list`: put a missing key back. Otherwise the values were "
+            "altered."
+        )
     if document["left"]:
-        command.note("Some values have another key still. Repeat the command; keep the old keys.")
-        command.leave(PARTIAL)
-    command.note(f"All stored values have the key {active}.")
+        command.leave(PARTIAL if repeatable else CONFLICT)
+    command.note(
+        f"All stored values have the key {document['key']}. Messages in flight may have another "
+        "one: see docs/howto/rotate-the-encryption-key.md before you remove a key."
+    )
 
 
 def _described(result: Resealed, active: str) -> dict[str, Any]:
     counts = counts_by_key(result.column)
+    left = sum(counts.values()) - counts.get(active, 0)
     return {
         "table": result.column.table,
         "column": result.column.name,
         "sealed": result.done,
-        "unreadable": result.unreadable,
-        "left": sum(counts.values()) - counts.get(active, 0),
+        # One that the pass could not open may have been replaced, or have left, since.
+        "unreadable": min(result.unreadable, left),
+        "left": left,
     }
 
 
@@ -85,7 +108,8 @@ class Command(VerbCommand):
         Verb("list", "the keys, and how many stored values each has sealed", ("keys list",), _list),
         Verb(
             "reseal",
-            "seal every stored value anew under the active key",
+            "seal every stored value anew under the active key; exit code 6: repeat, 4: no key "
+            "opens what is left",
             ("keys reseal --yes",),
             _reseal,
             dangerous=True,

@@ -4,7 +4,9 @@ import dataclasses
 
 import pytest
 
+from operations.resealing import sealing_anew
 from shared.conf import conf
+from tasks.models import TaskRevision
 from tests.factories import make_task, make_tenant
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
@@ -37,10 +39,45 @@ def test_a_key_that_is_missing_is_listed(settings, two_keys):
     settings.PUNCTUAL = dataclasses.replace(conf(), encryption_keys=keys)
 
     assert "missing" in call("keys", "list").out
+
+
+def test_values_that_no_key_opens_are_a_conflict_and_no_reason_to_repeat(settings, two_keys):
+    settings.PUNCTUAL = dataclasses.replace(conf(), encryption_keys={"new": b"n" * 32})
+
     done = call("keys", "reseal", "--yes", "--json")
-    assert done.code == 6
     found = read_document("keys-reseal", done.out)
-    assert found["left"] == sum(one["unreadable"] for one in found["columns"]) > 0
+
+    assert done.code == 4
+    assert found["left"] == found["unreadable"] > 0
+    assert f"{found['left']} values open with no configured key" in done.err
+    assert "repeating does not help" in done.err
+    assert "Repeat the command" not in done.err
+
+
+def test_values_that_other_sessions_use_are_left_to_a_repeat(monkeypatch, two_keys):
+    monkeypatch.setattr(sealing_anew, "_write", lambda column, value: 0)
+
+    done = call("keys", "reseal", "--yes", "--json")
+    found = read_document("keys-reseal", done.out)
+
+    assert (done.code, found["unreadable"]) == (6, 0)
+    assert f"{found['left']} values still have another key" in done.err
+    assert "Repeat the command" in done.err
+    assert "no configured key" not in done.err
+
+
+def test_a_repeat_comes_first_where_some_values_cannot_be_opened(monkeypatch, two_keys):
+    spoiled = make_task(make_tenant("Beta"))
+    altered = b"\x01\x04test" + bytes(40)
+    TaskRevision.objects.filter(task=spoiled).update(sealed=altered)
+    monkeypatch.setattr(sealing_anew, "_write", lambda column, value: 0)
+
+    done = call("keys", "reseal", "--yes", "--json")
+    found = read_document("keys-reseal", done.out)
+
+    assert (done.code, found["unreadable"]) == (6, 1)
+    assert f"{found['left'] - 1} values still have another key" in done.err
+    assert "1 values open with no configured key" in done.err
 
 
 def test_reseal_seals_everything_under_the_active_key(two_keys):

@@ -88,7 +88,7 @@ def test_external_servers_have_no_sockets_of_ours(directory, settings):
         assert data_directory.sockets().verdict is Verdict.OK
 
 
-def test_a_missing_encryption_key_is_broken_and_older_ones_are_counted(settings):
+def test_a_missing_encryption_key_is_broken_and_inactive_ones_are_counted(settings):
     one = data_directory.encryption_keys()
     settings.PUNCTUAL = replace(settings.PUNCTUAL, encryption_keys={"k2": b"2" * 32, "k1": b"1"})
     two = data_directory.encryption_keys()
@@ -96,5 +96,5 @@ def test_a_missing_encryption_key_is_broken_and_older_ones_are_counted(settings)
     none = data_directory.encryption_keys()
 
     assert one.verdict is Verdict.OK
-    assert two.evidence == "k2 is active, 1 older kept"
+    assert two.evidence == "k2 is active; 1 more can open values"
     assert none.verdict is Verdict.FAILED
