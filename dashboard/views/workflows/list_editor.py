@@ -19,9 +19,8 @@ from dashboard.views.workflows.checking import errors_of, judged, preview, shown
 from dashboard.workflow_list.cards import field_id, list_view, place_of
 from dashboard.workflow_list.changes import apply
 from dashboard.workflow_list.draft import WORKFLOW, Draft, draft_of
-from dashboard.workflow_text import LONGEST, read_text
+from dashboard.workflow_text import LONGEST, read_text, write_text
 from shared.exceptions import FieldError, InvalidInput, TooLarge
-from shared.strict_yaml import write_yaml
 from tasks.definition import WORKFLOW_POOL
 from tasks.models import Task
 from tenants.choices import Role
@@ -47,7 +46,7 @@ def workflow_list(request: ConsoleRequest) -> HttpResponse:
         errors = errors_of(refused, body)
         return render(request, _TEMPLATE, {"is_text": True, "refused": errors[0]["message"]})
     if sent.get("do") == "text":
-        text = pretty(draft.body) if sent.get("format") == "json" else write_yaml(draft.body)
+        text = pretty(draft.body) if sent.get("format") == "json" else write_text(draft.body)
         return render(request, _TEMPLATE, {"is_text": True, "text": text})
     try:
         apply(draft, sent, cast(list[str], request.POST.getlist("value")))
