@@ -211,6 +211,8 @@ def test_a_change_that_cannot_be_made_loses_nothing(client, sent):
 
     assert changed(answer) == read_text(TEXT)
     assert "data-changed" not in answer.text
+    # What was refused keeps from saving.
+    assert ("data-failed" in answer.text) == bool(answer.context["draft"].said)
 
 
 @pytest.mark.parametrize(
