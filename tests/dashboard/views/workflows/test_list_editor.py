@@ -109,7 +109,7 @@ def test_a_field_of_a_step_is_changed_in_the_definition(client, sent, where, val
     assert "data-changed" in answer.text
 
 
-def test_an_error_stands_at_its_step_and_its_field(client):
+def test_an_error_appears_at_its_step_and_its_field(client):
     answer = ask(
         client, do="set", card="1", field="target/timeout_seconds", value="soon", opened="1"
     )
@@ -122,7 +122,7 @@ def test_an_error_stands_at_its_step_and_its_field(client):
     assert "<svg" in answer.text
 
 
-def test_an_error_that_no_field_shows_stands_in_its_card(client):
+def test_an_error_that_no_field_shows_appears_in_its_card(client):
     text = TEXT.replace("    kind: approval", "    kind: approval\n    whatfor: 1")
 
     answer = ask(client, text, opened="2")

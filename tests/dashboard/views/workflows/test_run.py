@@ -299,3 +299,19 @@ def test_a_run_of_a_deleted_workflow_leads_to_no_page_of_it(browser, alpha):
     link = f'href="/workflows/{flow.pk}'
     assert all(link in text for text in before)
     assert not any(link in text for text in after)
+
+
+def test_a_chart_without_a_new_bar_has_a_new_version_where_fewer_steps_are_left(
+    browser, alpha, monkeypatch
+):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+    client = browser(alpha)
+    # As for a step of another page, which the chart leaves out.
+    monkeypatch.setattr("dashboard.views.workflows.run.bars_of", lambda facts: [])
+    before = client.get(f"/workflow-runs/{run}").context
+    work(run)
+
+    after = client.get(f"/workflow-runs/{run}").context
+
+    assert (before["unbegun"], after["unbegun"]) == (1, 0)
+    assert before["versions"]["timing"] != after["versions"]["timing"]
