@@ -30,6 +30,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from api.idempotency import IdempotencyInProgress, answer_once
 from api.protocol.outages import is_outage
 from api.protocol.trace import trace_id_of
+from dashboard.live_parts import HAVE
 from dashboard.sent_forms import (
     answer_script,
     has_typed,
@@ -176,6 +177,9 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
             answer = _refusal(request, visitor, role) or run()
         # A member's page is private, and stale as soon as an execution changes.
         answer.headers.setdefault("Cache-Control", "private, no-cache")
+        if HAVE in request.headers:
+            # It lacks the parts that the page has: Back must not show it for this address.
+            answer["Cache-Control"] = "no-store"
         return answer
     except (DatabaseError, InterfaceError) as error:
         if not is_outage(error):

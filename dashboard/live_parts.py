@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -22,6 +23,17 @@ def version_of(*shown: Any) -> str:
     """Return the version of what is shown; values of equal ``repr`` are the same."""
     whole = repr((timezone.get_current_timezone_name(), *shown))
     return hashlib.blake2b(whole.encode(errors="backslashreplace"), digest_size=9).hexdigest()
+
+
+def version_for(request: HttpRequest, version: str) -> str:
+    """Return the version of a part for this visitor: buttons differ by role, markup by release.
+
+    "" stays "", which is never taken for the same.
+    """
+    visitor = getattr(request, "visitor", None)
+    role = None if visitor is None else str(visitor.membership.role)
+    release = settings.SPECTACULAR_SETTINGS["VERSION"]
+    return version_of(version, role, release) if version else ""
 
 
 def is_on_screen(request: HttpRequest, part: str, version: str) -> bool:

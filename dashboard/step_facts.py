@@ -238,13 +238,21 @@ def states_of(seen: SeenRun) -> dict[int, str]:
     return found
 
 
-def groups_of(states: Mapping[int, str]) -> dict[str, tuple[str, list[int]]]:
-    """Return the steps of each state with its word, in the order in which pages show states."""
+def groups_of(
+    states: Mapping[int, str], chosen: str | None = None
+) -> dict[str, tuple[str, list[int]]]:
+    """Return the steps of each state with its word, in the order in which pages show states.
+
+    The chosen state is kept when its last step leaves it: a live page must not jump to all steps.
+    """
     found: dict[str, list[int]] = {}
     for number, state in states.items():
         found.setdefault(state, []).append(number)
     counts = in_order({state: len(numbers) for state, numbers in found.items()})
-    return {state: (look_of(state).label, found[state]) for state in counts}
+    groups = {state: (look_of(state).label, found[state]) for state in counts}
+    if chosen in (*STEP_LOOKS, *UNDO_LOOKS):
+        groups.setdefault(chosen, (look_of(chosen).label, []))
+    return groups
 
 
 def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> StepFacts:

@@ -81,9 +81,12 @@ def page_of(
 ) -> StepPage:
     """Return the page that the address asks for; ``groups`` are label and steps by their word.
 
-    A word that is none of them is left out, and a place behind the end leads to the last page.
+    A word that is none of them is left out, and a place behind the end leads to the last page. Few
+    steps have no links to groups: an empty group shows all of them.
     """
-    chosen = query["only"] if query["only"] in groups else ""
+    only = query["only"]
+    is_known = only in groups and (len(order) > STEPS_AT_ONCE or groups[only][1])
+    chosen = only if is_known else ""
     wanted = [number for number in order if number in groups[chosen][1]] if chosen else order
     start = (query["steps_from"] or 0) // STEPS_AT_ONCE * STEPS_AT_ONCE
     start = min(start, max(len(wanted) - 1, 0) // STEPS_AT_ONCE * STEPS_AT_ONCE)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from shared.exceptions import FieldError, InvalidInput
 from shared.strict_json import read_json
 from shared.strict_yaml import read_yaml, write_yaml
-from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS_BY_KIND
+from tasks.definition import (
+    RECURRING_SCHEDULE_DEFAULTS,
+    RETRY_DEFAULTS,
+    TARGET_DEFAULTS_BY_KIND,
+)
 
 #: Letters of the text; a definition of a thousand steps has a few hundred thousand.
 LONGEST = 2_000_000
@@ -22,6 +28,13 @@ _STEP_DEFAULTS: Mapping[str, Any] = {
     "accept_earlier_seconds": 0,
 }
 _WORKFLOW_DEFAULTS: Mapping[str, Any] = {"on_failure": "fail_fast", "labels": {}, "priority": 5}
+#: Of a schedule of any kind. A zone is written in any case, for its reader. So is jitter: a copy
+#: without it would get the tenant's default.
+_SCHEDULE_DEFAULTS: Mapping[str, Any] = {
+    name: value
+    for name, value in RECURRING_SCHEDULE_DEFAULTS.items()
+    if name not in ("timezone", "jitter_seconds")
+}
 
 
 def read_text(text: str) -> Any:
@@ -34,11 +47,29 @@ def read_text(text: str) -> Any:
     return read_yaml(text)
 
 
-def write_text(fields: Mapping[str, Any]) -> str:
-    """Return the fields of a workflow as YAML, without the values that are defaults."""
+def write_text(body: Any) -> str:
+    """Return a definition as YAML; as JSON in one line where YAML is longer than a text may be."""
+    text = write_yaml(body)
+    return text if len(text) <= LONGEST else orjson.dumps(body).decode()
+
+
+def without_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a workflow as a definition, without the values that are defaults."""
     shown = _without(fields, _WORKFLOW_DEFAULTS)
     shown["steps"] = [_step(step) for step in fields["steps"]]
-    return write_yaml(shown)
+    if shown.get("schedule"):
+        shown["schedule"] = _schedule(shown["schedule"])
+    return shown
+
+
+def _schedule(schedule: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schedule without its copy of ``max_concurrent``.
+
+    The workflow itself has that field, and validation refuses two different values.
+    """
+    shown = _without(schedule, _SCHEDULE_DEFAULTS)
+    shown.pop("max_concurrent", None)
+    return shown
 
 
 def _step(step: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,9 +56,11 @@ def lay_out(depends_on: Mapping[int, Sequence[int]]) -> Layout:
     """Return the places of nodes and lines; every prerequisite is a node, and there is no cycle."""
     layers = layers_of(depends_on)
     edges = [(source, node) for node, sources in depends_on.items() for source in sources]
-    ways = {edge: _way(edge, layers) for edge in edges}
-    if sum(len(way) - 2 for way in ways.values()) > _MOST_PLACES:
-        ways = {edge: [*edge] for edge in edges}
+    crossed = sum(layers[node] - layers[source] - 1 for source, node in edges)
+    is_straight = crossed > _MOST_PLACES
+    ways: dict[tuple[int, int], list[_Item]] = {
+        edge: [*edge] if is_straight else _way(edge, layers) for edge in edges
+    }
     columns: list[list[_Item]] = [[] for _ in range(max(layers.values(), default=-1) + 1)]
     for node in depends_on:
         columns[layers[node]].append(node)

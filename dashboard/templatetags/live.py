@@ -12,7 +12,7 @@ from django.template.context import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.live_parts import is_on_screen
+from dashboard.live_parts import is_on_screen, version_for
 
 register = template.Library()
 _WORDS = 3
@@ -37,8 +37,9 @@ class Part(template.Node):
 
     def render(self, context: Context) -> SafeString:
         """Return the part, without its content where the screen has it."""
-        name, version = self._name.resolve(context), self._version.resolve(context)
-        if is_on_screen(context["request"], name, version):
+        name, request = self._name.resolve(context), context["request"]
+        version = version_for(request, self._version.resolve(context))
+        if is_on_screen(request, name, version):
             return format_html('<div id="{}" class="part" data-unchanged></div>', name)
         inside = self.nodelist.render(context)
         opening = '<div id="{}" class="part" data-version="{}">{}</div>'

@@ -94,21 +94,23 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
     payload_text = pretty(shown["payload"])
     edit_text = pretty(shown["edit"]["payload"]) if shown["edit"] else ""
     is_kept = task is not None and task.deleted_at is None
+    part = part_of(execution, task) if execution and task else None
+    log_of = found.execution_id if execution and log_url(execution) else None
     return render(
         request,
         "dashboard/dead_letter.html",
         {
             "letter": shown,
             "task": task,
-            "part": part_of(execution, task) if execution and task else None,
+            "part": part,
             "task_is_kept": is_kept,
             "attempts": list(reversed(shown["attempts"])),
             "payload_text": payload_text,
-            "log_of": found.execution_id if execution and log_url(execution) else None,
+            "log_of": log_of,
             "edit_text": edit_text,
             "versions": {
-                "payload": version_of(payload_text, edit_text, shown["resolved"], is_kept),
-                "attempts": version_of(shown["attempts"]),
+                "payload": version_of(payload_text, edit_text, shown["resolved"], is_kept, part),
+                "attempts": version_of(shown["attempts"], log_of),
             },
             "resolutions": [(name, name.replace("_", " ")) for name in USUAL_RESOLUTIONS],
         },

@@ -1,6 +1,6 @@
 """A draft as the templates show it: the fields of the workflow, and a card for each step.
 
-Pure. Every error of validation stands at its field, or at its card where the list has no field for
+Pure. Every error of validation appears at its field, or at its card where the list has no field for
 its place. The fields of a step are made for open cards only.
 """
 

@@ -78,6 +78,9 @@ def _set(draft: Draft, card: int, name: str, chosen: Sequence[str]) -> None:
     before = part.get("key") if field.path == ("key",) else None
     put(part, field.path, value)
     draft.changed = True
+    if field.path == (fields.LIMIT,) and isinstance(part.get("schedule"), dict):
+        # Validation refuses two different values.
+        part["schedule"].pop(fields.LIMIT, None)
     if before is not None:
         rows.follow_key(draft, part, before)
     if field.path[-1] == "backoff":

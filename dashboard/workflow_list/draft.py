@@ -49,6 +49,8 @@ class Draft:
     said: str = ""
     unread: Unread | None = None
     changed: bool = False
+    #: Whether the change was refused; ``said`` has the reason.
+    has_failed: bool = False
 
     @property
     def steps(self) -> list[Any]:

@@ -19,6 +19,8 @@ Options = Sequence[tuple[str, str]]
 #: Names that are places of a choice, and no fields: what a step is, when a workflow runs, and what
 #: undoes a step.
 KIND, TIMING, UNDONE_BY = ("@kind",), ("schedule", "@timing"), ("compensate", "@kind")
+#: The limit of runs at one time; a schedule may give it in place of the workflow.
+LIMIT = "max_concurrent"
 #: Fields of a target that a step may give in its place.
 OF_TARGET = ("timeout_seconds", "pool")
 _KINDS: Mapping[str, str] = {
@@ -40,7 +42,7 @@ _CONDITIONS: Options = (
 )
 _ON_FAILURE: Options = (
     ("fail_fast", "what is open is cancelled"),
-    ("continue", "other branches go on"),
+    ("continue", "other branches continue"),
     ("compensate", "what has succeeded is undone"),
 )
 _TIMINGS: Options = (
@@ -131,7 +133,7 @@ def workflow_parts(body: Mapping[str, Any]) -> list[Part]:
         Part(
             "Limits, deadline and labels",
             [
-                Field(("max_concurrent",), "Runs at one time", "number"),
+                Field(_place_of_limit(body), "Runs at one time", "number"),
                 *_deadline(),
                 Field(("priority",), "Priority", "number", hint="0 goes first, 9 last."),
                 Field(("owner",), "Owner", hint="An e-mail address, or the name of an API key."),
@@ -140,6 +142,13 @@ def workflow_parts(body: Mapping[str, Any]) -> list[Part]:
             ],
         ),
     ]
+
+
+def _place_of_limit(body: Mapping[str, Any]) -> Path:
+    """Return where the limit of runs is: of its two places, the schedule if only it has one."""
+    schedule = body.get("schedule")
+    inside = isinstance(schedule, Mapping) and schedule.get(LIMIT) is not None
+    return ("schedule", LIMIT) if inside and body.get(LIMIT) is None else (LIMIT,)
 
 
 def step_parts(step: Mapping[str, Any]) -> list[Part]:

@@ -6,12 +6,13 @@ draft says which.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from dashboard.workflow_list import fields
 from dashboard.workflow_list.draft import Draft, listed, refused, sort_step
-from tasks.choices import TARGET_KINDS, TIMING_FIELDS
+from tasks.choices import TARGET_KINDS, TIMING_FIELDS, TaskType
+from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
 from tasks.validation.steps import COMMON_FIELDS, FIELDS_BY_KIND
 
 #: Backoff -> the fields of a retry policy that say its waits.
@@ -20,6 +21,9 @@ _WAITS: Mapping[str, tuple[str, ...]] = {
     "fixed": ("initial_delay_seconds",),
     "listed": ("delays_seconds",),
 }
+#: Fields of a schedule that one kind of it does not have.
+_OF_RECURRING = RECURRING_SCHEDULE_DEFAULTS.keys() - ONE_TIME_SCHEDULE_DEFAULTS.keys()
+_OF_CRON = frozenset(("working_day", "calendar_policy"))
 
 
 def change_kind(draft: Draft, step: dict[str, Any], kind: str) -> None:
@@ -101,11 +105,22 @@ def change_timing(draft: Draft, body: dict[str, Any], name: str) -> None:
     else:
         if name not in TIMING_FIELDS:
             raise refused("There is no such schedule. Nothing was changed.")
-        kept = dict(schedule) if isinstance(schedule, Mapping) else {}
+        before = schedule if isinstance(schedule, Mapping) else {}
+        kept = {one: value for one, value in before.items() if one not in TIMING_FIELDS}
+        refusing, owner = _refusing(name)
+        lost = [one for one in kept if one in refusing and kept[one] is not None]
         body["schedule"] = {name: ""} | {
-            one: value for one, value in kept.items() if one not in TIMING_FIELDS
+            one: value for one, value in kept.items() if one not in refusing
         }
+        draft.said = _lost([f"schedule.{one}" for one in lost], owner)
     draft.changed = True
+
+
+def _refusing(timing: str) -> tuple[Collection[str], str]:
+    """Return the fields that a schedule of this timing does not have, and what to call it."""
+    if TIMING_FIELDS[timing] == TaskType.ONE_TIME:
+        return _OF_RECURRING, "a single run"
+    return (_OF_CRON, "an interval") if timing == "every" else ((), "")
 
 
 def keep_waits(draft: Draft, step: dict[str, Any], backoff: str) -> None:

@@ -56,7 +56,9 @@ function versions() {
 // Reads the page, or only checks whether the server answers; returns the error.
 async function read(wanted, signal) {
   const headers = { "X-Live": "1", "X-Live-Have": versions(), Accept: "text/html" };
-  const answer = await fetch(wanted.length ? location.href : document.body.dataset.pulse, { headers, signal });
+  // An answer without its parts must not be what Back shows for this address.
+  const options = { headers, signal, cache: "no-store" };
+  const answer = await fetch(wanted.length ? location.href : document.body.dataset.pulse, options);
   const gone = leaveIfGone(answer);
   if (gone) return gone;
   if (answer.ok && wanted.length) {

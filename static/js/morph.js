@@ -21,13 +21,23 @@ export function hasTyped() {
     .some((form) => [...form.elements].some((one) => one.type !== "hidden" && one.name && isEdited(one)));
 }
 
+// Whether a person is at work on it: an edited field, an open menu or dialog.
+function isInHand(one) {
+  if (one.matches("input:not([data-pick], [data-pick-all]), textarea, select")) return isEdited(one);
+  return one.matches("dialog[open], details.menu[open]");
+}
+
 function keepState(old, fresh) {
   if (!(old instanceof Element) || !(fresh instanceof Element)) return true;
-  if (fresh.hasAttribute("data-unchanged")) return false;
+  if (fresh.hasAttribute("data-unchanged") || old.hasAttribute("data-keep")) return false;
   // A form's key belongs to the form that is on the screen.
   if (old.name === "form_key") return false;
-  if (old.matches("input:not([data-pick], [data-pick-all]), textarea, select") && isEdited(old)) return false;
-  if (old.hasAttribute("data-keep") || (old.tagName === "DIALOG" && old.open)) return false;
+  // A part with something that is in use is not what its version says: it is sent until it is.
+  const isHeld = isInHand(old);
+  if (isHeld || (old === document.activeElement && "defaultValue" in old)) {
+    old.closest("[data-version]")?.removeAttribute("data-version");
+  }
+  if (isHeld) return false;
   if (old.tagName === "DETAILS") fresh.toggleAttribute("open", old.open);
   if (old.matches("input[data-pick], input[data-pick-all]")) {
     fresh.toggleAttribute("checked", old.checked);

@@ -16,6 +16,8 @@ let format = "yaml";
 // A select that the arrow keys go through: sent once it is left.
 let passing = null;
 let untold = null;
+// Changes that have failed since the page was loaded.
+let failures = 0;
 
 const list = () => document.getElementById("list");
 const held = () => document.getElementById("held")?.value ?? text.value;
@@ -40,7 +42,12 @@ function enqueue(change) {
 
 async function drain() {
   list().setAttribute("aria-busy", "true");
-  while (waiting.length) await send(waiting.shift());
+  while (waiting.length) {
+    const change = waiting.shift();
+    if (await send(change)) continue;
+    failures += 1;
+    change.failed?.();
+  }
   list().removeAttribute("aria-busy");
 }
 
@@ -48,19 +55,24 @@ async function ask(sent) {
   const answer = await fetch(form.dataset.list, {
     method: "POST",
     body: sent,
-    headers: { "X-CSRFToken": recall("csrftoken") || form.elements.csrfmiddlewaretoken.value, "HX-Request": "true" },
+    headers: { "X-CSRFToken": recall("csrftoken") || form.elements.csrfmiddlewaretoken.value, "HX-Request": "true", "X-Form": "1" },
     signal: AbortSignal.timeout(ANSWERS_WITHIN),
   });
+  if (answer.headers.get("Content-Type")?.startsWith("application/json")) throw refusal((await answer.json()).errors[0].message);
   const body = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (answer.ok && body.getElementById("list")) return body;
-  const why = answer.ok ? body.body.textContent.trim() : `The server answered with an error (${answer.status}).`;
-  throw new Error(`${why} The change is not in the definition.`);
+  throw refusal(answer.ok ? body.body.textContent.trim() : `The server answered with an error (${answer.status}).`);
 }
 
+function refusal(why) {
+  return new Error(`${why} The change is not in the definition.`);
+}
+
+// Sends one change; returns whether it is in the definition now.
 async function send(change) {
-  const { element, place, values = [], text: kept, ...parts } = change;
+  const { element, place, values = [], text: kept, failed, ...parts } = change;
   // What the change is about may have gone with the one before it.
-  if (element && !element.isConnected) return;
+  if (element && !element.isConnected) return true;
   const was = state();
   const sent = new URLSearchParams({ ...was, opened: opened().join(" "), format, ...parts });
   for (const one of values) sent.append("value", one);
@@ -70,11 +82,12 @@ async function send(change) {
   try {
     const body = await ask(sent);
     place?.removeAttribute("data-unread");
-    take(body, { ...was, text: text.value }, change.do, kept);
+    return take(body, { ...was, text: text.value }, change.do, kept);
   } catch (error) {
     const isOurs = error.message.includes("not in the definition");
     place?.setAttribute("data-unread", "");
     tell(isOurs ? error.message : "The server does not answer. The change is not in the definition: make it again.", true);
+    return false;
   }
 }
 
@@ -82,7 +95,7 @@ function take(body, was, change, kept) {
   const fresh = body.getElementById("list");
   if (fresh.dataset.refused) {
     tell(`This text cannot be shown as a list. ${fresh.dataset.refused}`, true);
-    return;
+    return false;
   }
   const hasChanged = "changed" in fresh.dataset;
   const focused = document.activeElement?.id;
@@ -93,7 +106,7 @@ function take(body, was, change, kept) {
   if (fresh.dataset.mode === "text") {
     text.value = held();
     show("text");
-    return;
+    return true;
   }
   show("list");
   if (hasChanged && change !== "undo") {
@@ -101,8 +114,9 @@ function take(body, was, change, kept) {
     if (before.length > MOST_UNDONE) before.shift();
   }
   if (hasChanged) text.value = kept ?? held();
-  tell(said);
+  tell(said, "failed" in fresh.dataset);
   refocus(focus, focused);
+  return !("failed" in fresh.dataset);
 }
 
 function replace(old, fresh) {
@@ -116,6 +130,8 @@ function replace(old, fresh) {
 
 function keep(old, fresh) {
   if (!(old instanceof Element) || !(fresh instanceof Element)) return true;
+  // A later change of this field waits: the field has what the answer does not know yet.
+  if (waiting.some((one) => one.place === old)) return false;
   // Text that is no value is nowhere but here.
   if (old.matches("[data-unread]") && old.id === fresh.id && !fresh.matches("[data-unread]")) return false;
   if (old.tagName === "DETAILS") fresh.toggleAttribute("open", fresh.open && !old.matches(".fold") || old.open || "wrong" in fresh.dataset);
@@ -164,13 +180,21 @@ async function turnTo(view) {
 }
 
 function valuesOf(field) {
-  const boxes = field.querySelectorAll("input[type=checkbox]");
   if (!field.matches("fieldset")) return [field.querySelector(FIELD).value];
   const more = field.querySelector("select");
-  const chosen = [...boxes].filter((one) => one.checked).map((one) => one.value);
-  if (more?.value) chosen.push(more.value);
-  if (more) more.value = "";
-  return chosen;
+  if (more?.value) addBox(more);
+  return [...field.querySelectorAll("input[type=checkbox]")].filter((one) => one.checked).map((one) => one.value);
+}
+
+// Makes a checked box of the step that a select has: a change before the answer must have it, too.
+function addBox(more) {
+  const label = document.createElement("label");
+  const box = Object.assign(document.createElement("input"), { type: "checkbox", value: more.value });
+  box.checked = true;
+  label.append(box, more.value);
+  more.closest(".field").before(label);
+  more.selectedOptions[0].remove();
+  more.value = "";
 }
 
 function set(control) {
@@ -198,6 +222,8 @@ function onClick(event) {
   const link = event.target.closest("[data-go], a[href^='#step-']");
   if (link) {
     event.preventDefault();
+    // To show the list would write the text anew.
+    if (list().dataset.mode !== "list") { text.focus(); return; }
     if (!mayLeave()) return;
     const card = link.dataset.go ?? link.getAttribute("href").replace("#step-", "");
     enqueue({ do: "go", card, field: link.dataset.to ?? "" });
@@ -219,7 +245,7 @@ async function undo() {
   if (running) await running;
   const was = before.pop();
   if (!was) tell("There is nothing to undo.");
-  else enqueue({ do: "undo", ...was });
+  else enqueue({ do: "undo", ...was, failed: () => before.push(was) });
 }
 
 form.addEventListener("change", (event) => {
@@ -255,8 +281,10 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   event.stopImmediatePropagation();
   if (!running) return;
+  const known = failures;
   await running;
-  if (!complain()) form.requestSubmit(event.submitter);
+  // The message says which change is missing: whether to save without it is for the person to decide.
+  if (failures === known && !complain()) form.requestSubmit(event.submitter);
 }, true);
 // The check of the text comes by htmx; what was asked before the list was shown is out of date.
 for (const name of ["htmx:beforeRequest", "htmx:beforeSwap"]) {

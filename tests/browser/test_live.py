@@ -204,5 +204,49 @@ def test_a_part_that_has_not_changed_is_not_sent_again_and_stays(
     assert page.evaluate("document.querySelector('#run-graph svg').drawn") == "once"
 
 
+def test_an_open_menu_stays_and_an_edited_field_does_not_keep_its_part_stale(
+    console: Console, page: Page
+) -> None:
+    body = {"name": "Is edited", "steps": [{"key": "ok", "kind": "approval"}]}
+    flow = console.punctual.call("POST", "/v1/workflows", body)
+    run = console.punctual.call("POST", f"/v1/workflows/{flow['id']}/runs", {"input": None})
+    marked(page, f"/workflow-runs/{run['id']}")
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    menu, part = page.locator("summary", has_text="Retry"), page.locator("#run-retry")
+    menu.click()
+
+    console.punctual.call("PUT", f"/v1/workflows/{flow['id']}", {**body, "name": "Is edited 2"})
+    read_again(page)
+    expect(part.locator("#version")).to_have_value("original")
+    expect(part.locator("#version-hint")).to_have_count(0)
+    menu.click()
+    read_again(page)
+    expect(part.locator("#version")).to_have_value("latest")
+
+    menu.click()
+    part.locator("#input").fill('{"day": 1}')
+    menu.click()
+    console.punctual.call("PUT", f"/v1/workflows/{flow['id']}", {**body, "name": "Is edited 3"})
+    read_again(page)
+    expect(part).to_contain_text("3, the latest")
+    expect(part.locator("#input")).to_have_value('{"day": 1}')
+    # It is not all that its version says: it is sent again until it is.
+    expect(page.locator("#run-retry[data-version]")).to_have_count(0)
+    part.locator("#input").evaluate("field => { field.value = field.defaultValue; }")
+    read_again(page)
+    expect(page.locator("#run-retry[data-version]")).to_have_count(1)
+
+
+def read_again(page: Page) -> None:
+    """Let the page read itself again, and wait until it shows what it has read."""
+    for _ in range(2):
+        page.evaluate(
+            """() => new Promise((done) => {
+              document.addEventListener("live:morphed", () => done(), { once: true });
+              document.dispatchEvent(new CustomEvent("live:refresh"));
+            })"""
+        )
+
+
 def is_of_executions(frame: str | bytes) -> bool:
     return bool(json.loads(frame).get("topic") == "executions")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.console import Console
+from tests.browser.console import Console, Watch
 
+#: The requests of changes in the list.
+CHANGES = "**/workflows/list"
 #: A definition with a comment, for the list to show.
 TEXT = """\
 # The nightly report.
@@ -48,6 +50,13 @@ def show_text(page: Page, text: str) -> None:
     page.get_by_label("Definition (YAML or JSON)").fill(text)
     page.get_by_role("button", name="As a list").click()
     expect(page.locator("#list[data-mode=list]")).to_be_visible()
+
+
+def hold_changes(page: Page) -> list[Route]:
+    """Keep the requests of changes from the server; return the list that they come into."""
+    held: list[Route] = []
+    page.route(CHANGES, lambda route: held.append(route))
+    return held
 
 
 def test_a_workflow_of_three_steps_is_built_by_the_list_and_saved(
@@ -192,3 +201,101 @@ def test_without_scripts_the_form_is_the_text(new_context: Any, console: Console
     expect(page.locator("#list")).to_be_hidden()
     page.get_by_role("button", name="Create the workflow").click()
     expect(page.locator("h1")).to_contain_text("Nightly report")
+
+
+def test_boxes_that_are_clicked_faster_than_the_server_answers_stay(page: Page) -> None:
+    show_text(page, TEXT + "".join(f"  - {{key: {key}, kind: approval}}\n" for key in "abc"))
+    last = card(page, 5)
+    last.locator("summary").first.click()
+    expect(last.get_by_label("Key", exact=True)).to_be_visible()
+    held = hold_changes(page)
+
+    with page.expect_request(CHANGES):
+        last.get_by_label("extract").check()
+    last.get_by_label("load").check()
+    # The first answer comes while the second change waits, and knows nothing of it.
+    with page.expect_request(CHANGES):
+        held[0].continue_()
+    last.get_by_label("b", exact=True).check()
+    held[1].continue_()
+    page.unroute(CHANGES)
+
+    expect(last.locator("summary").first).to_contain_text("waits for extract, load and b")
+    for key in ("extract", "load", "b"):
+        expect(last.get_by_label(key, exact=True)).to_be_checked()
+
+
+def test_steps_that_are_chosen_in_a_select_faster_than_the_server_answers_stay(page: Page) -> None:
+    more = "".join(f"  - {{key: s{n}, kind: approval}}\n" for n in range(30))
+    show_text(page, TEXT + more)
+    last = card(page, 32)
+    last.locator("summary").first.click()
+    expect(last.get_by_label("Key", exact=True)).to_be_visible()
+    held = hold_changes(page)
+
+    for key in ("s1", "s2"):
+        last.get_by_label("Also for").select_option(key)
+        last.get_by_label("Key", exact=True).focus()
+    held[0].continue_()
+    page.unroute(CHANGES)
+
+    expect(last.locator("summary").first).to_contain_text("waits for s1 and s2")
+
+
+def test_a_change_that_fails_is_not_saved_without_and_an_undo_that_fails_can_be_repeated(
+    page: Page, watch: Watch
+) -> None:
+    watch.servers_go_away = True
+    show_text(page, TEXT)
+    held = hold_changes(page)
+    with page.expect_request(CHANGES):
+        page.get_by_role("button", name="Add a step", exact=True).click()
+    page.get_by_role("button", name="Create the workflow").click()
+    held[0].abort()
+    page.unroute(CHANGES)
+    expect(page.locator("#list-said")).to_contain_text("The server does not answer")
+
+    page.locator("#s0-name").fill("Changed")
+    page.keyboard.press("Enter")
+    expect(page.locator("#check strong")).to_have_text("Changed")
+    assert "/workflows/new" in page.url
+    page.route(CHANGES, lambda route: route.abort())
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#list-said")).to_contain_text("The server does not answer")
+    page.unroute(CHANGES)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#check strong")).to_have_text("Report")
+
+
+def test_a_refused_change_says_why(page: Page, watch: Watch) -> None:
+    watch.servers_go_away = True  # the browser reports the 409
+    show_text(page, TEXT)
+    page.evaluate(
+        "document.querySelector('#workflow-form [name=form_tenant]').value = crypto.randomUUID()"
+    )
+
+    page.get_by_role("button", name="Add a step", exact=True).click()
+
+    expect(page.locator("#list-said")).to_contain_text("this form belongs to another tenant")
+    expect(page.locator("#list-cards > li")).to_have_count(2)
+
+
+def test_a_click_in_the_error_summary_keeps_the_comments_of_the_text(
+    page: Page, watch: Watch
+) -> None:
+    watch.servers_go_away = True  # the browser reports the 400
+    text = TEXT + "    whatfor: 1\n"
+    show_text(page, text)
+    page.get_by_role("button", name="Create the workflow").click()
+    expect(page.locator("#error-summary")).to_be_visible()
+    page.get_by_role("button", name="As text").click()
+    field = page.get_by_label("Definition (YAML or JSON)")
+    field.fill(text + "# Another comment.\n")
+
+    page.locator("#error-summary a").first.click()
+
+    expect(field).to_be_focused()
+    page.get_by_role("button", name="As a list").click()
+    expect(page.locator("#list[data-mode=list]")).to_be_visible()
+    page.get_by_role("button", name="As text").click()
+    expect(field).to_have_value(text + "# Another comment.\n")

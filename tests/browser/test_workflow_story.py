@@ -88,7 +88,7 @@ def _mend_the_step(page: Page, console: Console) -> None:
     page.get_by_role("button", name="As text").click()
     page.get_by_label("Definition (YAML or JSON)").fill(_definition(console, "/ok"))
     page.get_by_role("button", name="Save as version 2").click()
-    expect(page.locator(".flash.success")).to_contain_text("Saved. Retry the run")
+    expect(page.locator(".flash.success")).to_contain_text("To use this version, retry the run")
 
 
 def _retry_the_run(page: Page) -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dashboard.workflow_text import LONGEST, read_text, write_text
+from dashboard.workflow_text import LONGEST, read_text, without_defaults, write_text
 from shared.exceptions import InvalidInput
 from tasks.validation.workflow import parse_workflow, workflow_fields
 from tests.support.workflows import calls
@@ -51,8 +51,40 @@ def test_a_written_definition_is_read_as_the_same_one():
     }
     definition = parse_workflow(body, now=NOW, limits=LIMITS)
 
-    text = write_text(workflow_fields(definition))
+    text = write_text(without_defaults(workflow_fields(definition)))
 
     assert parse_workflow(read_text(text), now=NOW, limits=LIMITS) == definition
     assert "connect_timeout_seconds" not in text
     assert "condition: all_success" not in text
+    written = "schedule:\n  cron_expression: 0 2 * * *\n  timezone: UTC\n  jitter_seconds: 0\n"
+    assert text.endswith(written)
+
+
+def test_a_limit_of_runs_is_written_once_and_every_other_value_of_a_schedule_is_kept():
+    schedule = {
+        "every": "PT15M",
+        "dst_gap": "skip",
+        "misfire_policy": "replay",
+        "misfire_replay_limit": 3,
+        "jitter_seconds": 5,
+        "timezone": "Europe/Berlin",
+        "end_at": "2027-01-01T00:00:00Z",
+    }
+    body = {"name": "Flow", "schedule": schedule, "max_concurrent": 2, "steps": [calls("a")]}
+    definition = parse_workflow(body, now=NOW, limits=LIMITS)
+
+    written = without_defaults(workflow_fields(definition))
+
+    assert written["schedule"] == {**schedule, "end_at": "2027-01-01T00:00:00.000Z"}
+    assert written["max_concurrent"] == 2
+    assert parse_workflow(written, now=NOW, limits=LIMITS) == definition
+
+
+def test_a_definition_that_is_too_long_as_yaml_is_written_as_json():
+    body = {"name": "Flow", "steps": [[[["x"] * 100] * 100] * 20]}
+
+    text = write_text(body)
+
+    assert text.startswith('{"name"')
+    assert len(text) < LONGEST
+    assert read_text(text) == body

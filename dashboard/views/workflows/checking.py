@@ -18,6 +18,7 @@ from executions.loop.clocks import database_now
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge
 from tasks.calendars import limits_of
 from tasks.definition import Definition
+from tasks.limits import STEP_DEPENDENCIES, STEPS
 from tasks.models import Task
 from tasks.presentation import describe_schedule
 from tasks.revisions import read_definition
@@ -80,11 +81,14 @@ def shown_of(definition: Definition, body: Any, links: Sequence[str | None] = ()
 def preview(body: Any, links: Sequence[str | None] = ()) -> list[DagStep]:
     """Return the graph of the steps, as far as it can be drawn; ``links`` has one for each step.
 
-    Steps without a key of their own, and names of steps that are not there, are left out.
+    Steps without a key of their own, and names of steps that are not there, are left out. More
+    steps or prerequisites than a workflow may have are not drawn: the text may be of any size.
     """
     steps = body.get("steps") if isinstance(body, Mapping) else None
+    if not isinstance(steps, list) or not _is_bounded(steps):
+        return []
     given: dict[str, tuple[int, Mapping[str, Any]]] = {}
-    for number, step in enumerate(steps if isinstance(steps, list) else (), start=1):
+    for number, step in enumerate(steps, start=1):
         key = step.get("key") if isinstance(step, Mapping) else None
         if isinstance(key, str) and key:
             given.setdefault(key, (number, step))
@@ -105,6 +109,14 @@ def preview(body: Any, links: Sequence[str | None] = ()) -> list[DagStep]:
         )
         for number in graph.order
     ]
+
+
+def _is_bounded(steps: Sequence[Any]) -> bool:
+    return len(steps) <= STEPS and all(
+        len(_prerequisites(step)) <= STEP_DEPENDENCIES
+        for step in steps
+        if isinstance(step, Mapping)
+    )
 
 
 def _prerequisites(step: Mapping[str, Any]) -> list[str]:

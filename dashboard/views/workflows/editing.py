@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,11 +16,11 @@ from dashboard.access import ConsoleRequest, page, run_once
 from dashboard.fields import read_version
 from dashboard.views.workflows.checking import errors_of
 from dashboard.views.workflows.list_editor import list_context
-from dashboard.workflow_text import read_text, write_text
+from dashboard.workflow_text import read_text, without_defaults, write_text
 from executions.changes import changing
 from executions.loop.clocks import database_now
-from shared.exceptions import InvalidInput, PunctualError, VersionMismatch
-from shared.strict_yaml import write_yaml
+from insight.workflow_runs import find_take
+from shared.exceptions import InvalidInput, NotFound, PunctualError, VersionMismatch
 from tasks import standing_pauses
 from tasks.calendars import limits_of
 from tasks.creation import create_task
@@ -64,9 +65,9 @@ steps:
 
 @page(Role.ADMIN)
 def workflow_new(request: ConsoleRequest) -> HttpResponse:
-    """Show the text of a new workflow, an example or a copy of another; create it."""
+    """Show a new workflow as a list or as text, an example or a copy of another; create it."""
     if request.method == "GET":
-        return _form(request, _first_text(request))
+        return _first_form(request)
     if request.method != "POST":
         return HttpResponseNotAllowed(["GET", "POST"])
     visitor, text = request.visitor, request.POST.get("definition", "")
@@ -88,11 +89,14 @@ def workflow_new(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.ADMIN)
 def workflow_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
-    """Show a workflow as text; save it as its next version, unless it has changed meanwhile."""
+    """Show a workflow as a list or as text; save it as its next version.
+
+    Refuse to save over another version that was saved meanwhile.
+    """
     visitor = request.visitor
     found = get_workflow(visitor.tenant.pk, task_id)
     if request.method == "GET":
-        return _form(request, write_text(workflow_fields(read_definition(found))), task=found)
+        return _form_of(request, found, task=found)
     if request.method != "POST":
         return HttpResponseNotAllowed(["GET", "POST"])
     text = request.POST.get("definition", "")
@@ -107,8 +111,8 @@ def workflow_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         changing.edit_task(
             visitor.tenant.pk, task_id, edit, actor=visitor.actor, expected_version=expected
         )
-        if (run_id := _run_of(request)) is not None:
-            messages.success(request, "Saved. Retry the run to go on by this version.")
+        if (run_id := _run_of(request, found)) is not None:
+            messages.success(request, "Saved. To use this version, retry the run.")
             return redirect("dashboard:workflow_run", run_id)
         messages.success(request, "Saved. Open runs continue with the version that they have.")
         return redirect("dashboard:workflow", task_id)
@@ -121,23 +125,39 @@ def workflow_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         return _form(request, text, refused, task=found, version=expected)
 
 
-def _run_of(request: ConsoleRequest) -> UUID | None:
-    """Return the run whose page led here, and is shown again once the workflow is saved."""
+def _run_of(request: ConsoleRequest, task: Task) -> UUID | None:
+    """Return the run of this workflow whose page led here, and is shown again after a save."""
     try:
-        return UUID(request.GET.get("run", ""))
-    except ValueError:
+        run_id = UUID(request.GET.get("run", ""))
+        take = find_take(request.visitor.tenant.pk, run_id)
+    except (ValueError, NotFound):
         return None
+    return run_id if take.execution.task_id == task.pk else None
 
 
-def _first_text(request: ConsoleRequest) -> str:
-    given = request.GET.get("copy", "")
-    if not given:
-        return _EXAMPLE
+def _first_form(request: ConsoleRequest) -> HttpResponse:
     try:
-        source = get_workflow(request.visitor.tenant.pk, UUID(given))
+        copied = UUID(request.GET.get("copy", ""))
     except ValueError:
-        return _EXAMPLE
-    return write_text(workflow_fields(read_definition(source)))
+        return _form(request, _EXAMPLE)
+    return _form_of(request, get_workflow(request.visitor.tenant.pk, copied))
+
+
+def _form_of(request: ConsoleRequest, source: Task, *, task: Task | None = None) -> HttpResponse:
+    """Show the form with the stored definition of a workflow."""
+    body = without_defaults(workflow_fields(read_definition(source)))
+    return _page(request, _Shown(write_text(body), body), task=task)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the form begins with: a text and its value, and why it was not saved."""
+
+    text: str
+    body: Any
+    refused: PunctualError | None = None
+    #: The version that the form replaces; None for the latest.
+    version: int | None = None
 
 
 def _form(
@@ -148,32 +168,38 @@ def _form(
     task: Task | None = None,
     version: int | None = None,
 ) -> HttpResponse:
+    """Show the form with a text, and what is wrong with it."""
     body: Any = None
     try:
         body = read_text(text)
     except InvalidInput as unreadable:
         refused = refused or unreadable
+    return _page(request, _Shown(text, body, refused, version), task=task)
+
+
+def _page(request: ConsoleRequest, form: _Shown, *, task: Task | None) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
-    shown = {} if given.get("view") == "text" else list_context(request, body, task=task)
+    shown = {} if given.get("view") == "text" else list_context(request, form.body, task=task)
+    text, refused = form.text, form.refused
     if shown and "\n" not in text.strip():
         # The list sends JSON in one line, which no person would read.
-        text = write_yaml(body)
-    save_url = (
-        reverse("dashboard:workflow_edit", args=[task.pk])
-        if task
-        else reverse("dashboard:workflow_new")
-    )
-    run_id = _run_of(request)
-    if run_id is not None:
-        save_url += f"?run={run_id}"
+        text = write_text(form.body)
+    run_id = _run_of(request, task) if task else None
     context = {
         "task": task,
         "run_id": run_id,
         "text": text,
-        "version": version or (task.version if task else None),
-        "errors": [] if refused is None else errors_of(refused, body),
-        "save_url": save_url,
+        "version": form.version or (task.version if task else None),
+        "errors": [] if refused is None else errors_of(refused, form.body),
+        "save_url": _save_url(task, run_id),
         **shown,
     }
     status = 200 if refused is None else 400
     return render(request, "dashboard/workflow_form.html", context, status=status)
+
+
+def _save_url(task: Task | None, run_id: UUID | None) -> str:
+    if task is None:
+        return reverse("dashboard:workflow_new")
+    url = reverse("dashboard:workflow_edit", args=[task.pk])
+    return url if run_id is None else f"{url}?run={run_id}"

@@ -18,10 +18,9 @@ from dashboard.payload_form import pretty
 from dashboard.views.workflows.checking import errors_of, judged, preview, shown_of, task_of
 from dashboard.workflow_list.cards import field_id, list_view, place_of
 from dashboard.workflow_list.changes import apply
-from dashboard.workflow_list.draft import WORKFLOW, Draft, draft_of
-from dashboard.workflow_text import LONGEST, read_text
+from dashboard.workflow_list.draft import WORKFLOW, Draft, draft_of, refused
+from dashboard.workflow_text import LONGEST, read_text, write_text
 from shared.exceptions import FieldError, InvalidInput, TooLarge
-from shared.strict_yaml import write_yaml
 from tasks.definition import WORKFLOW_POOL
 from tasks.models import Task
 from tenants.choices import Role
@@ -43,19 +42,19 @@ def workflow_list(request: ConsoleRequest) -> HttpResponse:
     try:
         body = read_text(sent.get("definition", ""))
         draft = draft_of(body, sent)
-    except InvalidInput as refused:
-        errors = errors_of(refused, body)
+    except InvalidInput as error:
+        errors = errors_of(error, body)
         return render(request, _TEMPLATE, {"is_text": True, "refused": errors[0]["message"]})
     if sent.get("do") == "text":
-        text = pretty(draft.body) if sent.get("format") == "json" else write_yaml(draft.body)
+        text = pretty(draft.body) if sent.get("format") == "json" else write_text(draft.body)
         return render(request, _TEMPLATE, {"is_text": True, "text": text})
     try:
         apply(draft, sent, cast(list[str], request.POST.getlist("value")))
         if draft.changed and len(draft.text) > LONGEST:
             draft = draft_of(read_text(sent["definition"]), sent)
-            draft.said = f"The definition would have more than {LONGEST:,} letters."
-    except InvalidInput as refused:
-        draft.said = refused.message
+            raise refused(f"The definition would have more than {LONGEST:,} letters.")
+    except InvalidInput as error:
+        draft.said, draft.has_failed = error.message, True
     return render(request, _TEMPLATE, _context(request, draft, task_of(request)))
 
 
@@ -73,11 +72,11 @@ def _context(request: ConsoleRequest, draft: Draft, task: Task | None) -> dict[s
     errors: list[FieldError] = []
     try:
         check = shown_of(judged(request, draft.body, task), draft.body, links)
-    except (InvalidInput, TooLarge) as refused:
-        fallback = [FieldError("#", refused.code, refused.message)]
-        errors = refused.errors if isinstance(refused, InvalidInput) else fallback
+    except (InvalidInput, TooLarge) as error:
+        fallback = [FieldError("#", error.code, error.message)]
+        errors = error.errors if isinstance(error, InvalidInput) else fallback
         check = {
-            "errors": _linked(draft, errors, errors_of(refused, draft.body)),
+            "errors": _linked(draft, errors, errors_of(error, draft.body)),
             "dag": preview(draft.body, links),
         }
     focus = draft.focus

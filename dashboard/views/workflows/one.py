@@ -78,7 +78,11 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "query": query,
             "pagination": listed["pagination"],
             "runs": shown_runs,
-            "runs_version": version_of(shown_runs, listed["pagination"], shown["next_execution"]),
+            "runs_version": version_of(
+                shown_runs,
+                listed["pagination"],
+                *(shown[name] for name in ("next_execution", "next_execution_due_at")),
+            ),
             **_pictures(request, plan, runs, query),
             "fires": [
                 {"at": one.at, "due_at": one.due_at, "notes": list(one.notes)}
@@ -127,7 +131,7 @@ def _pictures(
 ) -> dict[str, Any]:
     """Return the graph, the grid and the list of steps; nothing of them where no key opens it."""
     order = [] if plan is None else sorted(plan.steps, key=plan.graph.rank.__getitem__)
-    pages = page_of(order, query, _groups(runs))
+    pages = page_of(order, query, _groups(runs, query["only"]))
     latest = runs[0][1] if runs else {}
     dag = [] if plan is None else _dag(request, plan, latest, order)
     steps = [] if plan is None else _steps(plan, latest, pages.numbers)
@@ -155,10 +159,15 @@ def _text(shown: Mapping[str, Any]) -> str:
     return text if len(text) <= _LONGEST else ""
 
 
-def _groups(runs: Sequence[_Run]) -> dict[str, tuple[str, set[int]]]:
-    """Return the group of steps that failed in one of the runs, where there are any."""
+def _groups(runs: Sequence[_Run], chosen: str | None) -> dict[str, tuple[str, set[int]]]:
+    """Return the group of steps that failed in one of the runs, where there are any.
+
+    A chosen group is kept without any: a live page must not jump to all steps.
+    """
     failed = {number for _, states in runs for number in states if states[number] in _FAILURES}
-    return {"failed": ("failed in one of these runs", failed)} if failed else {}
+    return (
+        {"failed": ("failed in one of these runs", failed)} if failed or chosen == "failed" else {}
+    )
 
 
 def _dag(

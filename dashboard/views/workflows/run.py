@@ -75,7 +75,7 @@ def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
     [seen] = see([find_take(request.visitor.tenant.pk, run_id)])
     query = read_filters(request, {**DIRECTION, **PARAMETERS})
     states = states_of(seen)
-    pages = page_of(list(seen.steps), query, groups_of(states))
+    pages = page_of(list(seen.steps), query, groups_of(states, query["only"]))
     shown = present_outline(seen, pages.numbers)
     facts = facts_of(seen, shown["steps"])
     head = _head(seen)
@@ -94,10 +94,8 @@ def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
             "open_keys": [one.key for one in facts if one.finished_at is None],
             "keys": [one.key for one in facts],
             **_pictures(seen, facts, pages, head, query["direction"]),
-            "unbegun": sum(one.started_at is None for one in facts),
             "input_text": input_text,
             "is_input_long": len(input_text) > LONGEST_EDITED,
-            "is_changed": head["task"].version > shown["workflow_version"],
             "duration_ms": _duration(seen),
         },
     )
@@ -122,6 +120,8 @@ def _pictures(
     dag = [] if seen.plan is None else _dag(seen.plan, facts, path)
     # What is under way is drawn up to now.
     is_open = any(bar.end is None for bar in drawn)
+    is_timing_paged = len(drawn) < len(bars)
+    unbegun = sum(one.started_at is None for one in facts)
     moment = head["now"].timestamp() // _REDRAWN_SECONDS if is_open else 0
     return {
         "facts": listed,
@@ -130,11 +130,12 @@ def _pictures(
         "directions": DIRECTIONS,
         "on_path": set(path),
         "bars": drawn,
-        "is_timing_paged": len(drawn) < len(bars),
+        "is_timing_paged": is_timing_paged,
+        "unbegun": unbegun,
         "versions": {
             "retry": version_of(head["take"], head["is_final"], len(facts), head["task"].version),
             "graph": version_of(dag, direction),
-            "timing": version_of(drawn, moment),
+            "timing": version_of(drawn, moment, unbegun, is_timing_paged, pages.is_paged),
             "steps": version_of(listed, path, pages),
             "facts": version_of(
                 *(head[name] for name in ("take", "status", "reason", "deadline_at"))
@@ -180,8 +181,10 @@ def step(request: ConsoleRequest, run_id: UUID, key: str) -> HttpResponse:
             "after": begins_when(seen.steps[number]),
             "when": seen.steps[number]["when"],
             "versions": {
-                "output": version_of(output_text),
-                "items": version_of(items, counts, head["is_final"], request.visitor.may_operate),
+                "output": version_of(output_text, facts.is_sensitive),
+                "items": version_of(
+                    items, counts, head["is_final"], facts.status, facts.called.kind
+                ),
                 "definition": version_of(definition_text),
             },
         },
@@ -223,11 +226,15 @@ def _items(
 def _head(seen: SeenRun) -> dict[str, Any]:
     """Return what the pages of a run and of its steps have in common."""
     take, row = seen.take, seen.take.row
+    task = Task.objects.get(pk=take.execution.task_id)
+    version = take.execution.revision if row is None else row.version
     is_final = take.execution.status in FINAL
     phase = "" if row is None or is_final else row.phase
     reason = _reason(seen, phase)
     return {
-        "task": Task.objects.get(pk=take.execution.task_id),
+        "task": task,
+        "is_changed": task.version > version,
+        "is_deleted": task.deleted_at is not None,
         "take": take.number,
         "status": str(take.execution.status),
         "execution": take.execution,

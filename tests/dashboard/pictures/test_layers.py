@@ -74,3 +74,11 @@ def test_beside_a_long_layer_a_short_one_begins_at_the_first_row():
     layout = lay_out({1: [], **{node: [1] for node in range(2, 200)}})
 
     assert layout.places[1] == (0, 0.0)
+
+
+def test_the_places_of_lines_are_counted_before_any_is_made(monkeypatch):
+    # Each of 200 nodes in a row depends on all before it: more places than a picture has.
+    graph = {node: list(range(node)) for node in range(200)}
+    monkeypatch.setattr("dashboard.pictures.layers._way", None)
+
+    assert not any(lay_out(graph).bends.values())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
+
 import pytest
 from django.template import Context, Template, TemplateSyntaxError
 from django.test import RequestFactory
@@ -22,28 +25,55 @@ class Drawn:
         return "<1>"
 
 
-def render(drawn: Drawn, version: str, have: str = "") -> str:
+def render(drawn: Drawn, version: str, have: str = "", role: str = "viewer") -> str:
     request = RequestFactory().get("/", headers={HAVE: have})
+    request.visitor = SimpleNamespace(membership=SimpleNamespace(role=role))
     return Template(PART).render(Context({"request": request, "drawn": drawn, "version": version}))
+
+
+def version_in(markup: str) -> str:
+    found = re.search(r'data-version="([0-9a-f]*)"', markup)
+    assert found
+    return found[1]
 
 
 def test_a_part_has_its_version_and_its_content():
     markup = render(Drawn(), "v1")
 
-    assert markup == ('<div id="run-steps" class="part" data-version="v1"><b>&lt;1&gt;</b></div>')
+    version = version_in(markup)
+    assert version
+    assert markup == (
+        f'<div id="run-steps" class="part" data-version="{version}"><b>&lt;1&gt;</b></div>'
+    )
 
 
 def test_a_part_that_is_on_the_screen_is_not_drawn_again():
     drawn = Drawn()
 
-    markup = render(drawn, "v1", have="run-graph=x run-steps=v1")
+    version = version_in(render(Drawn(), "v1"))
+
+    markup = render(drawn, "v1", have=f"run-graph=x run-steps={version}")
 
     assert markup == '<div id="run-steps" class="part" data-unchanged></div>'
     assert drawn.count == 0
 
 
 def test_a_part_that_has_changed_is_drawn():
-    assert "<b>" in render(Drawn(), "v2", have="run-steps=v1")
+    have = f"run-steps={version_in(render(Drawn(), 'v1'))}"
+
+    assert "<b>" in render(Drawn(), "v2", have=have)
+    assert "<b>" in render(Drawn(), "v1", have=have, role="operator")
+
+
+def test_a_part_without_a_version_is_always_drawn():
+    assert version_in(render(Drawn(), "", have="run-steps=")) == ""
+
+
+def test_another_release_is_another_version(settings):
+    before = version_in(render(Drawn(), "v1"))
+    settings.SPECTACULAR_SETTINGS = {**settings.SPECTACULAR_SETTINGS, "VERSION": "next"}
+
+    assert version_in(render(Drawn(), "v1")) != before
 
 
 @pytest.mark.parametrize("tag", ['{% part "x" %}{% endpart %}', '{% part "x" v %}'])

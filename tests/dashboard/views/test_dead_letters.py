@@ -8,6 +8,7 @@ import pytest
 
 from executions.dead_letters.letters import archive_dead_letter, resolve_dead_letter
 from executions.models import DeadLetter, Execution
+from insight.run_part import RunPart
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.factories import ACTOR, finish, make_dead_letter, make_task, once, prepare, release
 from tests.support.letters import make_letters
@@ -260,3 +261,23 @@ def test_resolved_letters_are_filtered_by_their_word(browser, alpha):
     assert "No dead letter matches" in none.text
     assert none.context["words"] == ["fixed", "gone", "my own"]
     assert "resolution" not in client.get("/dead-letters").text.partition("<main")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "part"),
+    [
+        ("log_url", "/v1/executions/x/log", "attempts"),
+        ("part_of", RunPart(uuid4(), is_step=True, key="a"), "payload"),
+    ],
+)
+def test_a_part_that_shows_something_else_has_another_version(
+    browser, alpha, monkeypatch, name, found, part
+):
+    path = f"/dead-letters/{make_dead_letter(alpha).pk}"
+    client = browser(alpha)
+    before = client.get(path).context["versions"]
+    monkeypatch.setattr(f"dashboard.views.dead_letters.{name}", lambda *asked: found)
+
+    after = client.get(path).context["versions"]
+
+    assert {one for one in before if before[one] != after[one]} == {part}

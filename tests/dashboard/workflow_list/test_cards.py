@@ -66,7 +66,7 @@ def test_an_error_leads_to_the_field_that_shows_its_place(pointer, place):
     assert place_of(draft_of(rich()), pointer) == place
 
 
-def test_an_error_of_a_targets_field_stands_at_the_step_that_gives_it():
+def test_an_error_of_a_targets_field_appears_at_the_step_that_gives_it():
     body = {"steps": [{"key": "a", "timeout_seconds": "soon", "target": {"url": "x"}}]}
 
     place = place_of(draft_of(body), "#/steps/0/target/timeout_seconds")

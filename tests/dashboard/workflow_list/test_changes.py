@@ -206,3 +206,24 @@ def test_each_kind_of_step_has_the_fields_of_its_kind():
     put_all = put(rich(), LOAD, "target/arguments", "--one\n--two")
 
     assert steps_of(put_all)["load"]["target"]["arguments"] == ["--one", "--two"]
+
+
+@pytest.mark.parametrize("top", [{}, {"max_concurrent": 2}])
+def test_a_limit_of_runs_that_the_schedule_has_is_changed_and_cleared(top):
+    schedule = {"every": "PT15M", "max_concurrent": 2}
+    body = {"name": "x", "schedule": schedule, **top, "steps": []}
+    [field] = [
+        one
+        for part in fields.workflow_parts(body)
+        for one in part.fields
+        if one.label == "Runs at one time"
+    ]
+
+    changed, cleared = (put(body, 0, "/".join(field.path), text).body for text in ("3", ""))
+
+    assert shown_text(body, field) == "2"
+    both = [
+        (one.get("max_concurrent"), one["schedule"].get("max_concurrent"))
+        for one in (changed, cleared)
+    ]
+    assert both == ([(3, None), (None, None)] if top else [(None, 3), (None, None)])

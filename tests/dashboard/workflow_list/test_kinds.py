@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from dashboard.workflow_list.fields import kind_of
 from tasks.choices import STEP_KINDS, TARGET_KINDS
+from tasks.validation.workflow import parse_workflow
 from tests.dashboard.workflow_list.drafts import (
     APPROVE,
     EXTRACT,
@@ -15,7 +18,15 @@ from tests.dashboard.workflow_list.drafts import (
     rich,
     steps_of,
 )
+from tests.tasks.bodies import LIMITS
 
+NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+TIMINGS = {
+    "cron_expression": "0 2 * 1,3 *",
+    "every": "PT15M",
+    "run_at": "2026-12-01T08:00:00Z",
+    "delay_seconds": 60,
+}
 KINDS = [*TARGET_KINDS, *(kind for kind in STEP_KINDS if kind != "target")]
 
 
@@ -88,9 +99,68 @@ def test_what_undoes_a_step_is_chosen_and_taken_away():
 def test_the_schedule_keeps_what_is_not_about_its_times():
     draft = put(rich(), 0, "schedule/@timing", "every")
 
-    assert draft.body["schedule"] == {"every": "", "working_day": 3}
+    assert draft.body["schedule"] == {"every": ""}
+    assert draft.said == "Removed, because an interval has no such field: schedule.working_day."
     assert "schedule" not in put(rich(), 0, "schedule/@timing", "").body
     assert put(rich(), 0, "schedule/@timing", "").said.endswith("schedule.working_day.")
+
+
+@pytest.mark.parametrize("before", TIMINGS)
+@pytest.mark.parametrize("after", TIMINGS)
+def test_no_field_of_a_schedule_is_left_that_its_new_kind_refuses(before, after):
+    every_field = {
+        "timezone": "Europe/Berlin",
+        "jitter_seconds": 1,
+        "misfire_policy": "replay",
+        "misfire_grace_seconds": 60,
+        "overlap_policy": "skip",
+    }
+    recurring = {
+        "dst_gap": "skip",
+        "dst_overlap": "second",
+        "start_at": "2026-11-01T00:00:00Z",
+        "end_at": "2027-11-01T00:00:00Z",
+        "max_occurrences": 9,
+        "misfire_coalesce": "earliest",
+        "misfire_replay_limit": 4,
+        "misfire_replay_per_second": 5,
+    }
+    if before in ("cron_expression", "every"):
+        every_field |= recurring
+    if before == "cron_expression":
+        every_field |= {"calendar_policy": "next_business_day", "working_day": 3}
+    body = {
+        "name": "x",
+        "schedule": {before: TIMINGS[before], **every_field},
+        "steps": [{"key": "a", "kind": "approval"}],
+    }
+
+    draft = put(body, 0, "schedule/@timing", after)
+    draft = put(draft, 0, f"schedule/{after}", str(TIMINGS[after]))
+
+    left = draft.body["schedule"].keys()
+    parse_workflow(draft.body, now=NOW, limits=LIMITS)
+    assert every_field.keys() - left == (set() if before == after else set(lost(before, after)))
+
+
+def lost(before, after):
+    """Return the fields of the test above that the change takes away, and that are named."""
+    recurring = {
+        "dst_gap",
+        "dst_overlap",
+        "start_at",
+        "end_at",
+        "max_occurrences",
+        "misfire_coalesce",
+        "misfire_replay_limit",
+        "misfire_replay_per_second",
+    }
+    gone = {"working_day", "calendar_policy"} if before == "cron_expression" else set()
+    if after == "every":
+        return gone
+    if after == "cron_expression" or before not in ("cron_expression", "every"):
+        return set()
+    return recurring | (gone - {"calendar_policy"})
 
 
 def test_a_backoff_keeps_only_the_waits_that_it_has():

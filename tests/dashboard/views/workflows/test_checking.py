@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from tasks.limits import STEP_DEPENDENCIES, STEPS
 from tasks.models import Task
 
 TEXT = """
@@ -59,3 +62,22 @@ def test_the_graph_is_drawn_of_what_is_right_beside_what_is_wrong(browser, alpha
         ("b", (1,)),
         ("c", (2,)),
     ]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"key": f"s{n}"} for n in range(STEPS + 1)],
+        [
+            *({"key": f"s{n}"} for n in range(STEP_DEPENDENCIES + 1)),
+            {"key": "last", "depends_on": [f"s{n}" for n in range(STEP_DEPENDENCIES + 1)]},
+        ],
+    ],
+)
+def test_more_than_a_workflow_may_have_is_not_drawn(browser, alpha, steps):
+    text = json.dumps({"name": "x", "steps": steps})
+
+    answer = browser(alpha, role="viewer").post("/workflows/check", {"definition": text})
+
+    assert answer.context["errors"]
+    assert answer.context["dag"] == []

@@ -95,6 +95,21 @@ def test_an_edit_leads_to_no_place_but_a_run(browser, alpha, run):
     assert answer["Location"] == f"/workflows/{flow.pk}"
 
 
+def test_an_edit_leads_to_no_run_of_another_workflow_or_tenant(browser, alpha, beta):
+    flow = make_workflow(alpha, [calls("a")])
+    client = browser(alpha)
+    for tenant in (alpha, beta):
+        run = begin_run(make_workflow(tenant, [calls("a")]))
+        path = f"/workflows/{flow.pk}/edit?run={run}"
+        form = client.get(path)
+        text = form.context["text"].replace("name: Flow", f"name: For {tenant.name}")
+
+        answer = client.post(path, {"definition": text, "version": str(reload(flow).version)})
+
+        assert f"/workflow-runs/{run}" not in form.text
+        assert answer["Location"] == f"/workflows/{flow.pk}"
+
+
 def test_a_secret_is_masked_in_the_text_and_kept_by_saving_it(browser, alpha):
     target = {"url": "https://api.example.com/a", "headers": {"Authorization": SECRET}}
     flow = make_workflow(alpha, [{"key": "a", "target": target}])

@@ -13,11 +13,13 @@ from dashboard.payload_form import LONGEST_EDITED
 from executions.models import WorkflowRun, WorkflowStep
 from insight.workflow_runs import SHORT_OUTPUT
 from tasks.workflow.step_states import StepState
+from tenants.models import Membership
 from tests.dashboard.asking import said
 from tests.support.workflows import begin_run, begin_take, calls, make_workflow, payloads_of, work
 from workflows.sealed import seal_output
 
 STEPS = 230
+APPROVAL = {"key": "ok", "kind": "approval", "depends_on": ["f"]}
 #: Bytes of the frame of a page and its head; what a live change sends where nothing has changed.
 FRAME = 20_000
 _PART = re.compile(r'<div id="([a-z-]+)" class="part" data-version="([0-9a-f]+)"')
@@ -87,10 +89,26 @@ def test_a_run_lists_a_hundred_steps_and_those_of_a_state(browser, alpha):
     assert "<option" not in first.text.split('id="from"')[1].split("</div>")[0]
 
 
-def test_a_state_that_no_step_has_any_more_shows_all(browser, alpha):
-    run = begin_run(large(alpha))
+def test_a_group_that_its_last_step_has_left_stays_chosen(browser, alpha):
+    flow = large(alpha)
+    run = begin_run(flow)
+    client = browser(alpha)
 
-    assert len(browser(alpha).get(f"/workflow-runs/{run}?only=FAILED").context["facts"]) == 100
+    page = client.get(f"/workflow-runs/{run}?only=FAILED")
+    grid = client.get(f"/workflows/{flow.pk}?only=failed")
+
+    assert (page.context["facts"], grid.context["grid_steps"]) == ([], [])
+    for answer in (page, grid):
+        assert "No step is in this group now." in answer.text
+        [group] = [one for one in answer.context["pages"].groups if one.is_here]
+        assert group.count == 0
+    assert len(client.get(f"/workflow-runs/{run}?only=x").context["facts"]) == 100
+
+
+def test_a_small_run_has_no_empty_groups(browser, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+
+    assert len(browser(alpha).get(f"/workflow-runs/{run}?only=FAILED").context["facts"]) == 1
 
 
 @pytest.mark.parametrize("below", ["", "/steps/s000"])
@@ -99,9 +117,13 @@ def test_a_live_change_elsewhere_sends_the_frame_alone(browser, alpha, below):
     client = browser(alpha)
     path = f"/workflow-runs/{run}{below}"
 
-    answer, parts = again(client, path, client.get(path))
+    shown = client.get(path)
+    answer, parts = again(client, path, shown)
 
     assert parts == set()
+    # Kept, it would be what Back shows for the address.
+    assert answer["Cache-Control"] == "no-store"
+    assert shown["Cache-Control"] == "private, no-cache"
     assert answer.text.count("data-unchanged") >= 2
     assert len(answer.content) < FRAME
 
@@ -125,14 +147,14 @@ def test_a_change_on_another_page_of_the_grid_sends_no_grid(browser, alpha):
     run = begin_run(flow)
     set_states(run)
     client = browser(alpha)
-    path = f"/workflows/{flow.pk}?only=failed"
-    shown = client.get(path.partition("?")[0])
+    path = f"/workflows/{flow.pk}"
+    shown = client.get(path)
     row = WorkflowRun.objects.get(pk=run)
     states = bytearray(row.states)
     states[STEPS] = StepState.SKIPPED
     WorkflowRun.objects.filter(pk=run).update(states=bytes(states))
 
-    answer, parts = again(client, path.partition("?")[0], shown)
+    answer, parts = again(client, path, shown)
 
     assert parts == {"workflow-graph", "workflow-runs"}
     assert answer.context["runs"][0]["counts"] == {"SUCCEEDED": STEPS - 1, "SKIPPED": 1}
@@ -189,3 +211,31 @@ def test_the_items_of_a_state_are_listed_alone_and_by_page(browser, alpha, monke
     assert "1 to 2 of 3 items that have this state now" in text
     assert 'href="?only=FAILED&amp;page=2#items-title"' in text
     assert client.get(f"{path}?only=PENDING").status_code == 400
+
+
+def test_a_fan_out_that_has_ended_without_items_is_shown_so(browser, alpha):
+    steps = [calls("a"), calls("f", "a", for_each="{{ steps.a.output }}"), APPROVAL]
+    run = begin_run(make_workflow(alpha, steps))
+    client = browser(alpha)
+    path = f"/workflow-runs/{run}/steps/f"
+    shown = client.get(path)
+    work(run, lambda key, item: ("SUCCEEDED", []))
+
+    answer, parts = again(client, path, shown)
+
+    assert "The items are known when the step begins." in shown.text
+    assert "step-items" in parts
+    assert "It had no items." in answer.text
+
+
+def test_a_member_with_another_role_gets_every_part_anew(browser, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+    client = browser(alpha)
+    path = f"/workflow-runs/{run}"
+    shown = client.get(path)
+    before = set(_PART.findall(shown.text))
+    Membership.objects.update(role="viewer")
+
+    _, parts = again(client, path, shown)
+
+    assert parts == {name for name, _ in before} - {"run-retry"}

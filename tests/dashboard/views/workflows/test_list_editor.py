@@ -9,8 +9,12 @@ import pytest
 from django.test import Client
 
 from dashboard.workflow_text import LONGEST, read_text
+from executions.loop.clocks import database_now
+from shared.exceptions import InvalidInput
+from tasks.calendars import limits_of
 from tasks.models import Task
 from tasks.revisions import read_definition
+from tasks.validation.workflow import parse_workflow_replace
 from tests.dashboard.asking import HOSTILE
 from tests.factories import make_task, once, reload
 from tests.support.workflows import calls, make_workflow
@@ -105,7 +109,7 @@ def test_a_field_of_a_step_is_changed_in_the_definition(client, sent, where, val
     assert "data-changed" in answer.text
 
 
-def test_an_error_stands_at_its_step_and_its_field(client):
+def test_an_error_appears_at_its_step_and_its_field(client):
     answer = ask(
         client, do="set", card="1", field="target/timeout_seconds", value="soon", opened="1"
     )
@@ -118,7 +122,7 @@ def test_an_error_stands_at_its_step_and_its_field(client):
     assert "<svg" in answer.text
 
 
-def test_an_error_that_no_field_shows_stands_in_its_card(client):
+def test_an_error_that_no_field_shows_appears_in_its_card(client):
     text = TEXT.replace("    kind: approval", "    kind: approval\n    whatfor: 1")
 
     answer = ask(client, text, opened="2")
@@ -168,7 +172,7 @@ def test_the_cards_keep_their_numbers_while_steps_come_and_go(client):
     ("text", "words"),
     [
         ("a: [", "This is not YAML"),
-        ("", "must be"),
+        ("", "not null"),
         ("[]", "not a list"),
         ("name: x\nsteps: 7", "The steps must be a list"),
         ('{"a": "\\u0000"}', "NUL"),
@@ -180,8 +184,7 @@ def test_a_text_that_is_no_list_stays_text_and_says_why(client, text, words):
     answer = ask(client, text)
 
     assert 'data-mode="text"' in answer.text
-    if text:
-        assert words in answer.text
+    assert words in answer.text
 
 
 @pytest.mark.parametrize(
@@ -208,6 +211,8 @@ def test_a_change_that_cannot_be_made_loses_nothing(client, sent):
 
     assert changed(answer) == read_text(TEXT)
     assert "data-changed" not in answer.text
+    # What was refused keeps from saving.
+    assert ("data-failed" in answer.text) == bool(answer.context["draft"].said)
 
 
 @pytest.mark.parametrize(
@@ -295,6 +300,72 @@ def test_a_masked_secret_is_kept_by_a_change_of_another_field(client, alpha):
         target["headers"],
         target["auth"],
     )
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("3", 3), ("", None)])
+def test_the_limit_of_a_scheduled_workflow_is_changed_and_cleared(client, alpha, typed, kept):
+    schedule = {"cron_expression": "0 2 * * *"}
+    flow = make_workflow(alpha, [calls("a")], schedule=schedule, max_concurrent=2)
+    page = client.get(f"/workflows/{flow.pk}/edit")
+    sent = {"do": "set", "card": "0", "field": "max_concurrent", "value": typed}
+
+    answer = ask(client, page.context["text"], workflow=str(flow.pk), **sent)
+    text = answer.context["draft"].text
+    client.post(f"/workflows/{flow.pk}/edit", {"definition": text, "version": "1", "view": "list"})
+
+    assert 'id="s0-max_concurrent" value="2"' in page.text
+    assert "shown as text only" not in page.text
+    assert not answer.context["check"].get("errors")
+    assert read_definition(reload(flow)).schedule["max_concurrent"] == kept
+
+
+@pytest.mark.parametrize(
+    ("sent", "step", "code"),
+    [
+        (
+            {"do": "set", "field": "target/url", "value": "https://evil.example.com/a"},
+            0,
+            "secret_required",
+        ),
+        ({"do": "duplicate"}, 1, "secret_masked"),
+        ({"do": "set", "field": "key", "value": "renamed"}, 0, "secret_masked"),
+    ],
+)
+def test_a_masked_secret_goes_to_no_other_place_or_step(client, alpha, sent, step, code):
+    target = {"url": "https://api.example.com/a", "headers": {"X-Api-Key": SECRET}}
+    flow = make_workflow(alpha, [{"key": "a", "target": target}])
+    page = client.get(f"/workflows/{flow.pk}/edit")
+
+    answer = ask(client, page.context["text"], workflow=str(flow.pk), card="1", **sent)
+    body = read_text(answer.context["draft"].text)
+
+    current, now = read_definition(flow), database_now()
+    with pytest.raises(InvalidInput) as refused:
+        parse_workflow_replace(body, now=now, limits=limits_of(alpha.pk), current=current)
+    assert [(one.pointer, one.code) for one in refused.value.errors] == [
+        (f"#/steps/{step}/target/headers/X-Api-Key", code)
+    ]
+    assert answer.context["check"]["errors"]
+
+
+def test_a_definition_that_is_too_long_as_yaml_is_shown_and_changed_as_a_list(
+    client, alpha, monkeypatch
+):
+    # As YAML, each number has a line of its own.
+    flow = make_workflow(alpha, [calls("a", payload={"days": {"of": {"it": [1] * 1000}}})])
+    for module in ("workflow_text", "views.workflows.list_editor"):
+        monkeypatch.setattr(f"dashboard.{module}.LONGEST", 5000)
+
+    page = client.get(f"/workflows/{flow.pk}/edit")
+    text = page.context["text"]
+    answer = ask(client, text, do="set", card="0", field="name", value="Other")
+    saved = client.post(f"/workflows/{flow.pk}/edit", {"definition": text, "version": "1"})
+
+    assert page.status_code == 200
+    assert 'class="shows-list"' in page.text
+    assert text.startswith("{")
+    assert changed(answer)["name"] == "Other"
+    assert saved.status_code == 302
 
 
 def test_the_page_begins_with_the_list_and_shows_the_text_where_asked(client):

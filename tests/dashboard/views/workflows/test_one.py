@@ -8,6 +8,7 @@ import pytest
 
 from executions.models import Execution
 from executions.payloads import payload_of
+from insight.presentation.workflows import present_workflow
 from tasks.choices import TaskStatus
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.factories import make_task, once, reload, spoil
@@ -156,3 +157,15 @@ def test_many_steps_and_runs_cost_as_many_queries_as_few(browser, alpha):
     assert queries_for(client, f"/workflows/{many.pk}") <= queries_for(
         client, f"/workflows/{few.pk}"
     )
+
+
+def test_the_runs_have_another_version_when_the_next_run_moves(browser, alpha, monkeypatch):
+    flow, client = make_workflow(alpha, FLOW), browser(alpha)
+    before = client.get(f"/workflows/{flow.pk}").context["runs_version"]
+
+    def moved(*asked):
+        return {**present_workflow(*asked), "next_execution_due_at": "2026-12-01T00:00:05.000Z"}
+
+    monkeypatch.setattr("dashboard.views.workflows.one.present_workflow", moved)
+
+    assert client.get(f"/workflows/{flow.pk}").context["runs_version"] != before

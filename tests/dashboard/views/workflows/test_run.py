@@ -11,7 +11,7 @@ from dashboard.state_vocabulary import look_of
 from executions.models import DeadLetter, Execution, WorkflowStep
 from tests.dashboard.asking import queries_for
 from tests.support.workflow_steps import run_step
-from tests.support.workflows import begin_run, calls, make_workflow, work
+from tests.support.workflows import begin_run, calls, edit_workflow, make_workflow, work
 
 NAMED = {"n": "{{ steps.a.output.n }}", "m": "{{ steps.s.output.n }}"}
 
@@ -266,3 +266,52 @@ def test_a_large_fan_out_costs_the_page_nothing(browser, alpha):
     (few, short), (many, long) = costs
     assert many == few
     assert long < short + 500
+
+
+def test_a_retry_from_a_step_uses_the_latest_version_after_an_edit_and_says_so(browser, alpha):
+    flow = make_workflow(alpha, [calls("a"), calls("b", "a")])
+    run = begin_run(flow)
+    work(run, lambda key, item: "FAILED")
+    client = browser(alpha)
+    path = f"/workflow-runs/{run}/steps/a"
+    before = client.get(path).text
+    edit_workflow(flow, {"name": "Mended", "steps": [calls("a"), calls("b", "a")]})
+
+    after = client.get(path).text
+
+    latest = '<input type="hidden" name="version" value="latest">'
+    assert (latest in before, latest in after) == (False, True)
+    assert "in the next take of the run, by version 1." in before
+    assert "by version 2, the latest: the workflow has been edited since the run began." in after
+
+
+def test_a_run_of_a_deleted_workflow_leads_to_no_page_of_it(browser, alpha):
+    flow = make_workflow(alpha, [calls("a")])
+    run = begin_run(flow)
+    work(run, lambda key, item: "FAILED")
+    client = browser(alpha)
+    paths = (f"/workflow-runs/{run}", f"/workflow-runs/{run}/steps/a")
+    before = [client.get(path).text for path in paths]
+    client.post(f"/tasks/{flow.pk}/delete")
+
+    after = [client.get(path).text for path in paths]
+
+    link = f'href="/workflows/{flow.pk}'
+    assert all(link in text for text in before)
+    assert not any(link in text for text in after)
+
+
+def test_a_chart_without_a_new_bar_has_a_new_version_where_fewer_steps_are_left(
+    browser, alpha, monkeypatch
+):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+    client = browser(alpha)
+    # As for a step of another page, which the chart leaves out.
+    monkeypatch.setattr("dashboard.views.workflows.run.bars_of", lambda facts: [])
+    before = client.get(f"/workflow-runs/{run}").context
+    work(run)
+
+    after = client.get(f"/workflow-runs/{run}").context
+
+    assert (before["unbegun"], after["unbegun"]) == (1, 0)
+    assert before["versions"]["timing"] != after["versions"]["timing"]
