@@ -27,7 +27,7 @@ class Drawn:
 
 def render(drawn: Drawn, version: str, have: str = "", role: str = "viewer") -> str:
     request = RequestFactory().get("/", headers={HAVE: have})
-    request.visitor = SimpleNamespace(membership=SimpleNamespace(role=role))
+    request.visitor = SimpleNamespace(membership=SimpleNamespace(role=role))  # type: ignore[attr-defined]  # as the middleware sets it
     return Template(PART).render(Context({"request": request, "drawn": drawn, "version": version}))
 
 
