@@ -43,7 +43,7 @@ def _unchecked_for(verb: str, status: str, block: str = "part: ended") -> Mutati
 
 _RECORDER = "executions/complete/stage.py"
 _OUTBOX = "worker/outbox.py"
-_SENT = "        try:\n            await self._add(entry)"
+_SENT = "        try:\n            await self._add(entry, prompt=prompt)"
 _SQL = "executions/sql"
 _LUA = "wire/lua"
 _HELD_EPOCH = "l.epoch = (%(epochs)s::bigint[])[l.partition + 1]"

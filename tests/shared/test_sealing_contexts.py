@@ -25,11 +25,15 @@ STORED = {
     "signing_secret_context": b"signing-secret:x",
     "bulk_payload_context": b"bulk_job:x",
     "push_subscription_context": b"push:x",
+    "idempotency_context": b"idempotency:x:y",
 }
 
 
 def test_stored_values_stay_readable():
-    arguments: dict[str, tuple[Any, ...]] = {"revision_context": ("x", 1)}
+    arguments: dict[str, tuple[Any, ...]] = {
+        "revision_context": ("x", 1),
+        "idempotency_context": ("x", "y"),
+    }
 
     found = {name: of(*arguments.get(name, ("x",))) for name, of in CONTEXTS.items()}
 
