@@ -43,7 +43,8 @@ def _unchecked_for(verb: str, status: str, block: str = "part: ended") -> Mutati
 
 _RECORDER = "executions/complete/stage.py"
 _OUTBOX = "worker/outbox.py"
-_SENT = "        try:\n            await self._add(entry, prompt=prompt)"
+_KEPT = "            await asyncio.sleep(_RETRY_SECONDS)\n            return 0\n"
+_DROPPED = "            del self._waiting[:count]\n            return count\n"
 _SQL = "executions/sql"
 _LUA = "wire/lua"
 _HELD_EPOCH = "l.epoch = (%(epochs)s::bigint[])[l.partition + 1]"
@@ -183,10 +184,7 @@ STREAM = (
     Mutation(
         "outcome-dropped",
         "the worker forgets an outcome before Redis has it",
-        (
-            Edit(_OUTBOX, "        del self._waiting[:count]\n", ""),
-            Edit(_OUTBOX, _SENT, f"        del self._waiting[:count]\n{_SENT}"),
-        ),
+        (Edit(_OUTBOX, _KEPT, _DROPPED),),
         ("tests/worker/test_outbox.py",),
     ),
     one(
