@@ -23,7 +23,7 @@ SLOW_MS = 25_000
 PARALLEL = 100
 FANS = 10
 _LAYER = 30
-#: One step in so many fails; what depends on it goes on.
+#: From one step that fails to the next; the steps that depend on them run all the same.
 _FAILS_EACH = 97
 _PATIENCE_SECONDS = 900.0
 _LOOK_SECONDS = 0.5

@@ -115,10 +115,10 @@ def put(part: dict[str, Any], path: Path, value: Any) -> None:
         value = inside if inside or first == "target" else values.ABSENT
     if value is values.ABSENT:
         part.pop(first, None)
-    elif first in part:
-        part[first] = value
-    else:
-        part[first] = value
+        return
+    is_new = first not in part
+    part[first] = value
+    if is_new:
         sort_step(part)
 
 

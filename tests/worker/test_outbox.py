@@ -72,9 +72,9 @@ class PromptPipeline:
         await self.stream.xadd(OUTCOME_STREAM, self.fields)
 
 
-def put(outbox: Outbox, **row: Any) -> None:
+def put(outbox: Outbox, *, prompt: bool = False, **row: Any) -> None:
     given: Any = row
-    outbox.put(given)
+    outbox.put(given, prompt=prompt)
 
 
 async def send(stream: Stream, count: int) -> None:
@@ -104,8 +104,7 @@ async def test_a_prompt_outcome_does_not_wait_for_the_usual_time(settings: Setti
     outbox = Outbox(connection)
     sender = asyncio.create_task(outbox.run())
     put(outbox, token=1)
-    prompt: Any = {"token": 2}
-    outbox.put(prompt, prompt=True)
+    put(outbox, prompt=True, token=2)
 
     await asyncio.wait_for(outbox.flushed(), 60)
 
@@ -130,8 +129,7 @@ async def test_of_any_number_of_prompt_entries_one_is_told(settings: Settings) -
     outbox = Outbox(connection)
     sender = asyncio.create_task(outbox.run())
     for token in range(3):
-        prompt: Any = {"token": token}
-        outbox.put(prompt, prompt=True)
+        put(outbox, prompt=True, token=token)
     await asyncio.wait_for(outbox.flushed(), 60)
     sender.cancel()
     await connection.aclose()
@@ -139,22 +137,23 @@ async def test_of_any_number_of_prompt_entries_one_is_told(settings: Settings) -
     assert (client().xlen(OUTCOME_STREAM), client().llen(OUTCOME_PROMPT)) == (3, 1)
 
 
-async def test_prompt_entries_keep_their_distance(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings
-) -> None:
-    # Both times outlast the test.
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """Let the times of gathering outlast the test."""
     settings.PUNCTUAL = replace(conf(), outcome_flush_seconds=3600.0)
     monkeypatch.setattr("worker.outbox._PROMPT_SECONDS", 3600.0)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_prompt_entries_keep_their_distance() -> None:
     stream = PromptStream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only pipeline is called
     sender = asyncio.create_task(outbox.run())
-    first: Any = {"token": 1}
-    outbox.put(first, prompt=True)
+    put(outbox, prompt=True, token=1)
     await asyncio.wait_for(outbox.flushed(), 60)
 
     for token in (2, 3):
-        later: Any = {"token": token}
-        outbox.put(later, prompt=True)
+        put(outbox, prompt=True, token=token)
         for _ in range(20):
             await asyncio.sleep(0)
     sender.cancel()
@@ -163,18 +162,13 @@ async def test_prompt_entries_keep_their_distance(
     assert len(outbox) == 2
 
 
-async def test_what_is_put_while_an_entry_is_sent_keeps_its_distance(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings
-) -> None:
-    settings.PUNCTUAL = replace(conf(), outcome_flush_seconds=3600.0)
-    monkeypatch.setattr("worker.outbox._PROMPT_SECONDS", 3600.0)
+@pytest.mark.usefixtures("patient")
+async def test_what_is_put_while_an_entry_is_sent_keeps_its_distance() -> None:
     stream = PromptStream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only pipeline is called
-    later: Any = {"token": 2}
-    stream.meanwhile = lambda: outbox.put(later, prompt=True)
+    stream.meanwhile = lambda: put(outbox, prompt=True, token=2)
     sender = asyncio.create_task(outbox.run())
-    first: Any = {"token": 1}
-    outbox.put(first, prompt=True)
+    put(outbox, prompt=True, token=1)
     # Its turns: it wakes, gathers, sends the first, and waits with the second.
     for _ in range(100):
         await asyncio.sleep(0)

@@ -20,7 +20,7 @@ _THREADS = 50
 
 @cache
 def _pool() -> Any:
-    # By name: it stands in the peers' environment, not in that of this checkout.
+    # By name: it is installed in the peers' environment, not in that of this checkout.
     urllib3 = importlib.import_module("urllib3")
     return urllib3.PoolManager(maxsize=_THREADS, block=True)
 

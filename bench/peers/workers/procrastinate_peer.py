@@ -43,7 +43,7 @@ class Calls:
 
 def make_app() -> tuple[Any, Any]:
     """Return the application and its task."""
-    # By name: it stands in the peers' environment, not in that of this checkout.
+    # By name: it is installed in the peers' environment, not in that of this checkout.
     procrastinate = importlib.import_module("procrastinate")
     connector = procrastinate.PsycopgConnector(
         conninfo=os.environ["DATABASE_URL"], min_size=1, max_size=_CONNECTIONS

@@ -64,7 +64,7 @@ def define(dbos: Any) -> None:
 
 def work(name: str) -> None:
     """Execute workflows until a signal ends this process."""
-    # By name: it stands in the peers' environment, not in that of this checkout.
+    # By name: it is installed in the peers' environment, not in that of this checkout.
     dbos = importlib.import_module("dbos").DBOS
     dbos(
         config={

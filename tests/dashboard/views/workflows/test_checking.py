@@ -8,16 +8,7 @@ import pytest
 
 from tasks.limits import STEP_DEPENDENCIES, STEPS
 from tasks.models import Task
-
-TEXT = """
-name: Flow
-steps:
-  - key: a
-    target: {url: "https://api.example.com/a"}
-  - key: b
-    depends_on: [a]
-    kind: approval
-"""
+from tests.dashboard.views.workflows.texts import TEXT
 
 
 def test_the_check_draws_the_graph_and_tells_the_schedule(browser, alpha):

@@ -10,19 +10,9 @@ import pytest
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
+from tests.dashboard.views.workflows.texts import SECRET, TEXT
 from tests.factories import make_task, once, reload
 from tests.support.workflows import begin_run, calls, make_workflow, work
-
-TEXT = """
-name: Flow
-steps:
-  - key: a
-    target: {url: "https://api.example.com/a"}
-  - key: b
-    depends_on: [a]
-    kind: approval
-"""
-SECRET = "Bearer s3cr3t-of-the-receiver"
 
 
 def test_the_page_begins_with_an_example_that_can_be_saved(browser, alpha):

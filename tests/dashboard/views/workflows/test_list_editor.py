@@ -16,23 +16,14 @@ from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.validation.workflow import parse_workflow_replace
 from tests.dashboard.asking import HOSTILE
+from tests.dashboard.views.workflows.texts import SECRET, TEXT
 from tests.factories import make_task, once, reload
 from tests.support.workflows import calls, make_workflow
 
-TEXT = """
-# A comment.
-name: Flow
-steps:
-  - key: a
-    target: {url: "https://api.example.com/a"}
-  - key: b
-    depends_on: [a]
-    kind: approval
-"""
-SECRET = "Bearer s3cr3t-of-the-receiver"
+WITH_COMMENT = f"\n# A comment.{TEXT}"
 
 
-def ask(client: Client, text: str = TEXT, **sent: Any) -> Any:
+def ask(client: Client, text: str = WITH_COMMENT, **sent: Any) -> Any:
     """Send a change of the list; return the answer."""
     answer = client.post("/workflows/list", {"definition": text, **sent})
     assert answer.status_code == 200
@@ -123,7 +114,7 @@ def test_an_error_appears_at_its_step_and_its_field(client):
 
 
 def test_an_error_that_no_field_shows_appears_in_its_card(client):
-    text = TEXT.replace("    kind: approval", "    kind: approval\n    whatfor: 1")
+    text = WITH_COMMENT.replace("    kind: approval", "    kind: approval\n    whatfor: 1")
 
     answer = ask(client, text, opened="2")
 
@@ -134,7 +125,7 @@ def test_an_error_that_no_field_shows_appears_in_its_card(client):
 def test_text_that_is_no_value_comes_back_in_its_field(client):
     answer = ask(client, do="set", card="1", field="payload", value='{"a": ', opened="1")
 
-    assert changed(answer) == read_text(TEXT)
+    assert changed(answer) == read_text(WITH_COMMENT)
     assert "data-changed" not in answer.text
     assert "data-unread" in answer.text
     assert "{&quot;a&quot;: " in answer.text
@@ -209,7 +200,7 @@ def test_a_text_that_is_no_list_stays_text_and_says_why(client, text, words):
 def test_a_change_that_cannot_be_made_loses_nothing(client, sent):
     answer = ask(client, **sent)
 
-    assert changed(answer) == read_text(TEXT)
+    assert changed(answer) == read_text(WITH_COMMENT)
     assert "data-changed" not in answer.text
     # What was refused keeps from saving.
     assert ("data-failed" in answer.text) == bool(answer.context["draft"].said)
@@ -260,7 +251,7 @@ def test_the_definition_can_be_read_again_after_any_text_in_a_field(client):
         '{"a": 1e999}',
     ):
         for field in ("payload", "compensate/payload"):
-            text = TEXT.replace("  - key: b", "    compensate: {}\n  - key: b")
+            text = WITH_COMMENT.replace("  - key: b", "    compensate: {}\n  - key: b")
             answer = ask(client, text, do="set", card="1", field=field, value=typed)
             assert isinstance(changed(answer), dict)
 
@@ -378,7 +369,7 @@ def test_the_page_begins_with_the_list_and_shows_the_text_where_asked(client):
 
 
 def test_what_could_not_be_saved_comes_back_as_the_list(client):
-    text = TEXT.replace("kind: approval", "kind: approvl")
+    text = WITH_COMMENT.replace("kind: approval", "kind: approvl")
 
     page = client.post("/workflows/new", {"definition": text, "view": "list"})
 
@@ -440,8 +431,8 @@ def test_only_admins_change_lists_and_of_their_tenant_only(browser, alpha, beta)
     flow, plain = make_workflow(beta, [calls("a")]), make_task(alpha, once())
     admin, operator = browser(alpha, role="admin"), browser(alpha, role="operator")
 
-    assert operator.post("/workflows/list", {"definition": TEXT}).status_code == 403
+    assert operator.post("/workflows/list", {"definition": WITH_COMMENT}).status_code == 403
     assert admin.get("/workflows/list").status_code == 405
     for task in (flow, plain):
-        sent = {"definition": TEXT, "workflow": str(task.pk)}
+        sent = {"definition": WITH_COMMENT, "workflow": str(task.pk)}
         assert admin.post("/workflows/list", sent).status_code == 404
