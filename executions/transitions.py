@@ -88,6 +88,19 @@ def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
     return claimed, found[0][-1] + len(unread)
 
 
+def mark_queued_at_once(ids: Sequence[UUID], incarnation: str) -> list[Claimed]:
+    """Move PENDING to QUEUED for executions that are due, each under a new token.
+
+    Not those on hold, nor those whose destination has limits or parked work.
+    """
+    if not ids:
+        return []
+    found = rows("dispatch/claim_these", {
+        "ids": ids, "incarnation": incarnation, "margin": conf().start_margin_seconds
+    })
+    return [Claimed._make(row) for row in found]
+
+
 def mark_leased(parameters: dict[str, object]) -> list[Claimed]:
     """Move PENDING or RETRYING to QUEUED for due work of a pool that a pull worker leases."""
     return [Claimed(*row) for row in rows("pull/claim", parameters)]

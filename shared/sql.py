@@ -50,7 +50,9 @@ def composed(text: str) -> dict[str, str]:
         pieces[kind][name] = body.strip()
 
     def in_place(named: re.Match[str]) -> str:
-        return ",\n".join(pieces["part"][name] for name in named[1].split(", ")) + ","
+        last = named.string[named.end() :].lstrip().startswith("SELECT")
+        found = ",\n".join(pieces["part"][name] for name in named[1].split(", "))
+        return found if last else f"{found},"
 
     return {name: _PARTS.sub(in_place, body) for name, body in pieces["name"].items()}
 

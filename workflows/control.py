@@ -28,7 +28,7 @@ from workflows.advance.run import Run
 from workflows.advance.scope import STATUS_OF
 from workflows.advance.stage import open_run
 from workflows.advance.waiting import CANCELLED
-from workflows.advance.writing import write
+from workflows.advance.writing import wake, write
 from workflows.marking import (
     ACTIONS,
     SKIPPED,
@@ -206,6 +206,7 @@ def _change(
         change(run)
         run.judge()
         write([run])
+        wake([run])
         name, facts = entry
         audit.record_many(tenant_id, actor, [audit.Change(name, "run", run_id, after=facts)])
         if left := run.to_take_back:

@@ -13,6 +13,8 @@ from uuid import UUID
 
 from django.db import Error
 
+from executions import run_signals
+from executions.dispatch.handing_on import HandingOn
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.loop import Stage
@@ -34,12 +36,20 @@ _FORGET_SECONDS = 600.0
 _LOOK_SECONDS = 30.0
 
 
-def advance_told(runs: Iterable[UUID], **_: object) -> None:
+def advance_told(
+    runs: Iterable[UUID], handing_on: HandingOn | None = None, **_: object
+) -> None:
     """Advance runs that have something in their inbox; another pass does it where this fails."""
     try:
-        take_back(advance(runs))
+        take_back(advance(runs, handing_on))
     except Error as error:
         log.warning("advance_failed", extra={"reason": str(error)})
+
+
+def hand_steps_on(handing_on: HandingOn) -> None:
+    """Let this process hand the next step to the workers itself, from now on: for a recorder."""
+    run_signals.runs_told.disconnect(advance_told)
+    run_signals.runs_told.connect(partial(advance_told, handing_on=handing_on), weak=False)
 
 
 def stages_of(partitions: Partitions, **_: object) -> list[Stage]:

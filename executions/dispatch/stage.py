@@ -16,8 +16,10 @@ from uuid import UUID
 from django.db import transaction
 
 from executions import transitions
+from executions.dispatch import scarcity
 from executions.dispatch.band_shares import Bands, Heads, priorities_of
 from executions.dispatch.destination_capacity import Pass, Rooms
+from executions.dispatch.sending import Publish, Secrets, Sending
 from executions.dispatch.worker_capacity import capacity_by_pool
 from executions.loop import looks
 from executions.loop.clocks import ClockOffset
@@ -28,7 +30,7 @@ from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from shared.sql_arrays import of_moments
-from wire import messages, start_guard
+from wire import start_guard
 from wire.messages import Claimed
 from wire.priorities import BAND_NAMES
 
@@ -40,16 +42,12 @@ _GATHER_SECONDS = 1.0
 #: look that finds none doubles the wait.
 _ROOM_SECONDS, _NO_ROOM_SECONDS = 0.05, 1.0
 
-Publish = Callable[[str, messages.Sent], None]
-Secrets = Callable[[Sequence[UUID]], dict[UUID, list[bytes]]]
-
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Claims and publishes for one scheduler.
+    """Claims and publishes for one scheduler; see :class:`Sending`.
 
-    ``publish(queue, message)`` hands a message to the broker, ``probe()`` raises unless it could;
-    ``signing_secrets(tenants)`` returns each tenant's active secrets, sealed.
+    ``probe()`` raises unless ``publish`` could hand over a message.
     """
 
     partitions: Partitions
@@ -60,8 +58,10 @@ class Dispatcher:
     bands: Bands = field(default_factory=Bands)
     rooms: Rooms = field(default_factory=Rooms)
     _room_in: float = _ROOM_SECONDS
-    #: Executions that are claimed and not known to be published.
-    _owed: list[Claimed] = field(default_factory=list)
+    _sending: Sending = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sending = Sending(self.publish, self.signing_secrets)
 
     def run_once(self) -> Counts:
         """Claim one batch per pool and publish it; take unpublished work back."""
@@ -77,7 +77,8 @@ class Dispatcher:
         offset = self.offset.at_most()
         look = self.rooms.look(capacity_by_pool(), self.partitions.ready)
         claimed = 0
-        more = full = flows = False
+        more = flows = False
+        scarce_pools = []
         for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
             parameters = {"pool": pool, "incarnation": incarnation}
@@ -86,19 +87,21 @@ class Dispatcher:
             claimed += len(batch)
             more = more or (left and room > len(batch))
             scarce = left and room <= len(batch)
-            full = full or scarce
+            if scarce:
+                scarce_pools.append(pool)
             flows = flows or (scarce and bool(batch))
+        scarcity.note(scarce_pools)
         if more:
             return Counts(done=claimed, next_in=0.0)
         self._room_in = _ROOM_SECONDS if flows else min(_NO_ROOM_SECONDS, 2 * self._room_in)
         wait = self._until_next(look)
-        return Counts(done=claimed, next_in=min(wait, self._room_in) if full else wait)
+        return Counts(done=claimed, next_in=min(wait, self._room_in) if scarce_pools else wait)
 
     def _claims(
         self, parameters: dict[str, Any], look: Pass, offset: float
     ) -> Callable[[int, int], tuple[list[Claimed], bool]]:
         def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
-            if self._owed:  # Redis is away
+            if self._sending.owed:  # Redis is away
                 return [], False
             found, left = self._claim(band, limit, parameters, look)
             queue = f"{parameters['pool']}.{BAND_NAMES[band]}"
@@ -135,39 +138,30 @@ class Dispatcher:
                     "limit": limit,
                 }
             )
-            self._owed = found
+            self._sending.owed = found
         look.took(parameters["pool"], found, parked)
         return found, len(found) + parked >= limit
 
     def _publish(self, queue: str, incarnation: str, offset: float) -> None:
         """Publish claimed work; take the unpublished part back, or leave it owed."""
         try:
-            secrets = self.signing_secrets(sorted({row.tenant_id for row in self._owed}))
-            batch, published = self._owed, 0
-            for part, size in messages.split(batch):
-                self.publish(queue, messages.encode(part, size, incarnation, secrets, offset))
-                published += len(part)
-                self._owed = batch[published:]
+            self._sending.send(queue, incarnation, offset)
         except ConnectionFailed:
             self.partitions.note_redis(reached=False)
-            log.warning("publish_failed", extra={"count": len(self._owed)})
+            log.warning("publish_failed", extra={"count": len(self._sending.owed)})
         finally:
             self._take_back()
 
     def _take_back(self) -> None:
         """Take unpublished work back; leave it owed while Redis cannot void its tokens."""
-        if not self._owed:
+        if not self._sending.owed:
             return
         try:
-            holders = start_guard.void([row.token for row in self._owed])
+            back = self._sending.take_back()
         except Unavailable:
             self.partitions.note_redis(reached=False)
             return
-        pairs = zip(self._owed, holders, strict=True)
-        with transaction.atomic():
-            transitions.withdraw([(row.id, row.token) for row, by in pairs if not by])
-        self.rooms.bounds.lower(min(row.due_at for row in self._owed))
-        self._owed = []
+        self.rooms.bounds.lower(min(row.due_at for row in back))
 
     def _since(self) -> dict[str, object]:
         return {"since": of_moments(self.rooms.bounds.since)}

@@ -141,21 +141,11 @@ chosen AS (
     LIMIT %(limit)s
 )
 
--- name: claim_due
--- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
--- token and a lease. A destination gets at most its capacity. Due work beyond it is parked, so that
--- the next claim does not meet it. Returns a first row without id when nothing moved; the last
--- column counts the parked rows. Rows are updated by arrays of their ids: for a table that was
--- empty the planner expects a handful of rows, and would compare every pair of rows.
-WITH -- parts: owned, rooms, due, parked, judged, chosen
-put_by AS (
-    UPDATE open_executions e
-    SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
-    FROM judged j
-    WHERE e.id = ANY(ARRAY(SELECT id FROM judged WHERE NOT fits AND NOT parked))
-      AND e.id = j.id
-    RETURNING e.id
-), moved AS (
+-- part: moved
+-- The chosen work, QUEUED under a new fencing token and a lease, with its event. Rows are updated by
+-- an array of their ids: for a table that was empty the planner expects a handful of rows, and would
+-- compare every pair of rows.
+moved AS (
     UPDATE open_executions e
     SET status = 'QUEUED', fencing_token = nextval('execution_token_seq'), queued_at = now(),
         incarnation = %(incarnation)s, parked = false,
@@ -171,31 +161,76 @@ put_by AS (
     SELECT tenant_id, 'execution.queued', array_agg(id), array_agg(task_id)
     FROM moved GROUP BY tenant_id
 )
-SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
-       m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
-       -- The URL apart: the rest is the same for many rows.
-       r.target - 'url', r.definition -> 'retry_policy', r.sealed,
-       m.destination, m.lost_count, m.sealed_progress,
-       -- The values that templates may name, only for targets with templates.
-       CASE WHEN (r.target ->> 'template')::boolean THEN jsonb_build_object(
-           'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
-           'last_success_at', (
-               SELECT CASE WHEN t.type = 'RECURRING' THEN (
-                   SELECT k.last_success_at FROM task_cursors k WHERE k.task_id = t.id
-                   ORDER BY k.next_run_at DESC LIMIT 1) ELSE t.last_success_at END
-               FROM tasks t WHERE t.id = m.task_id)
-       ) END,
-       d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, r.target ->> 'url', p.parked
-FROM (SELECT count(*) AS parked FROM put_by) AS p
-LEFT JOIN moved m ON true
--- OFFSET: each is read by the index. In a plain join, a table that was emptied counts as one row
--- until it is analyzed, and each moved row would be compared with each revision.
-LEFT JOIN LATERAL (
-    SELECT v.definition, v.definition -> 'target' AS target, v.sealed FROM task_revisions v
-    WHERE v.task_id = m.task_id AND v.version = m.revision OFFSET 0
-) AS r ON true
-LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
+
+-- part: described
+-- Moved work with all that its message holds.
+described AS (
+    SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
+           m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
+           -- The URL apart: the rest is the same for many rows.
+           r.target - 'url' AS target, r.definition -> 'retry_policy' AS retry_policy, r.sealed,
+           m.destination, m.lost_count, m.sealed_progress,
+           -- The values that templates may name, only for targets with templates.
+           CASE WHEN (r.target ->> 'template')::boolean THEN jsonb_build_object(
+               'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
+               'last_success_at', (
+                   SELECT CASE WHEN t.type = 'RECURRING' THEN (
+                       SELECT k.last_success_at FROM task_cursors k WHERE k.task_id = t.id
+                       ORDER BY k.next_run_at DESC LIMIT 1) ELSE t.last_success_at END
+                   FROM tasks t WHERE t.id = m.task_id)
+           ) END AS named,
+           d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, r.target ->> 'url' AS url
+    FROM moved m
+    -- OFFSET: each is read by the index. In a plain join, a table that was emptied counts as one
+    -- row until it is analyzed, and each moved row would be compared with each revision.
+    LEFT JOIN LATERAL (
+        SELECT v.definition, v.definition -> 'target' AS target, v.sealed FROM task_revisions v
+        WHERE v.task_id = m.task_id AND v.version = m.revision OFFSET 0
+    ) AS r ON true
+    LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
+)
+
+-- name: claim_due
+-- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
+-- token and a lease. A destination gets at most its capacity. Due work beyond it is parked, so that
+-- the next claim does not meet it. Returns a first row without id when nothing moved; the last
+-- column counts the parked rows.
+WITH -- parts: owned, rooms, due, parked, judged, chosen, moved, described
+put_by AS (
+    UPDATE open_executions e
+    SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
+    FROM judged j
+    WHERE e.id = ANY(ARRAY(SELECT id FROM judged WHERE NOT fits AND NOT parked))
+      AND e.id = j.id
+    RETURNING e.id
+)
+SELECT m.*, p.parked FROM (SELECT count(*) AS parked FROM put_by) AS p
+LEFT JOIN described m ON true
 ORDER BY m.due_at
+
+-- part: without_limits
+-- Those of the named executions that are due and on no hold, whose destination has neither a limit
+-- nor parked work. Primary key; index open_executions_parked_idx.
+chosen AS MATERIALIZED (
+    SELECT e.id FROM open_executions e
+    WHERE e.id = ANY(%(ids)s::uuid[]) AND e.status = 'PENDING' AND e.due_at <= now()
+      AND NOT e.held AND NOT e.parked
+      AND NOT EXISTS (
+          SELECT FROM destinations d
+          WHERE d.tenant_id = e.tenant_id AND d.host = e.destination
+            AND (d.max_in_flight IS NOT NULL OR d.rate_per_second IS NOT NULL))
+      AND NOT EXISTS (
+          SELECT FROM open_executions w
+          WHERE w.status IN ('PENDING', 'RETRYING') AND NOT w.held AND w.parked
+            AND w.tenant_id = e.tenant_id AND w.destination = e.destination)
+    ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
+)
+
+-- name: claim_these
+-- Moves executions that were made in this transaction to QUEUED under a new fencing token and a
+-- lease, where nothing keeps them back.
+WITH -- parts: without_limits, moved, described
+SELECT m.* FROM described m ORDER BY m.due_at, m.id
 
 -- name: heads
 -- Returns the first due time of each priority in the owned partitions, of one pool, from its lower

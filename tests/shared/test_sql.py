@@ -58,6 +58,17 @@ def test_a_statement_has_the_named_parts_in_its_place():
     }
 
 
+def test_parts_may_be_all_that_a_statement_selects_from():
+    text = (
+        "-- part: one\n-- Ones.\na AS (SELECT 1)\n\n"
+        "-- name: sum\n-- Adds.\nWITH -- parts: one\nSELECT * FROM a\n"
+    )
+
+    assert composed(text) == {
+        "sum": "-- Adds.\nWITH -- Ones.\na AS (SELECT 1)\nSELECT * FROM a"
+    }
+
+
 def test_a_part_that_is_not_in_the_file_is_an_error():
     with pytest.raises(KeyError, match="other"):
         composed("-- name: sum\n-- Adds.\nWITH -- parts: other\nc AS (SELECT 3)\nTABLE c\n")

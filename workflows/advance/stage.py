@@ -9,11 +9,13 @@ from uuid import UUID
 
 from django.db import DatabaseError, transaction
 
+from executions.dispatch.handing_on import Chance, HandingOn
 from shared.encryption import DecryptionFailed
 from workflows.advance import reading
-from workflows.advance.records import RunRow
+from workflows.advance.handing_on import in_places_left
+from workflows.advance.records import RunRow, Told
 from workflows.advance.run import Run
-from workflows.advance.writing import write
+from workflows.advance.writing import wake, write
 from workflows.plan import Plan, plan_of
 
 log = logging.getLogger("workflows.advance")
@@ -22,20 +24,26 @@ log = logging.getLogger("workflows.advance")
 MOST_RUNS, MOST_TOLD = 50, 1000
 
 
-def advance(run_ids: Iterable[UUID]) -> dict[UUID, set[int]]:
+def advance(
+    run_ids: Iterable[UUID], handing_on: HandingOn | None = None
+) -> dict[UUID, set[int]]:
     """Apply what has happened to the runs, and begin what that allows.
 
-    Return the runs whose open steps are to be taken back, with those steps: the caller does it
-    without the run's lock.
+    With ``handing_on``, steps start in the places of those that have ended. Return the runs whose
+    open steps are to be taken back, with those steps: the caller does it without the run's lock.
     """
     ahead = sorted(set(run_ids))
     found: dict[UUID, set[int]] = {}
     most = MOST_RUNS
     while ahead:
         part, ahead = ahead[:most], ahead[most:]
+        # Redis is asked before the runs are locked.
+        chance = handing_on.chance() if handing_on else None
         try:
             with transaction.atomic():
-                runs, full = _advance(part)
+                runs, told = _advance(part)
+                full = len(told) >= MOST_TOLD
+                wake(runs, _hand_on(runs, told, handing_on, chance))
         except DatabaseError:
             raise
         except Exception:
@@ -58,10 +66,10 @@ def open_run(row: RunRow) -> Run:
     return found
 
 
-def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
+def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], list[Told]]:
     locked = reading.lock(run_ids)
     if not locked:
-        return [], False
+        return [], []
     plans = {row.id: plan for row in locked if (plan := _plan(row))}
     # What is taken is applied: of a run that cannot be judged it stays.
     locked = [row for row in locked if row.id in plans]
@@ -74,7 +82,16 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
     for one in runs:
         one.judge()
     write(runs)
-    return runs, len(told) >= MOST_TOLD
+    return runs, told
+
+
+def _hand_on(
+    runs: Sequence[Run], told: Sequence[Told], handing_on: HandingOn | None, chance: Chance | None
+) -> set[UUID]:
+    if handing_on is None or chance is None:
+        return set()
+    found = in_places_left(runs, told, chance.pools)
+    return handing_on.hand_on(found, chance) if found else set()
 
 
 def _opened(

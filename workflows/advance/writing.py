@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -35,10 +35,14 @@ def write(runs: Sequence[Run]) -> None:
         transitions.end_runs([end_of(one, status) for one, status in over])
     if abandoned := [one.row for one in runs if one.abandoned]:
         transitions.archive_unbegun(abandoned)
+
+
+def wake(runs: Sequence[Run], handed_on: Collection[UUID] = ()) -> None:
+    """Wake the stages of the schedulers that have to do with what was written, after the commit."""
     # The begin of a sub-workflow passes the gate; other stages find nothing new in the rest.
     if any(begin.child for one in runs for begin in one.changes.begins):
         wake_schedulers_in(0.0)
-    elif any(one.changes.begins for one in runs):
+    elif any(begin.execution_id not in handed_on for one in runs for begin in one.changes.begins):
         wake_stage_on_commit("dispatch")
     if any(one.changes.waits for one in runs):
         wake_stage_on_commit("workflows")

@@ -15,12 +15,16 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from executions.broker import publish
 from executions.complete.stage import Recorder
+from executions.dispatch.handing_on import HandingOn
 from launcher.news import News
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 from shared.loop import Agenda, Stage
 from shared.redis_client import ConnectionFailed
+from tenants.services import active_signing_secrets
+from workflows.stages import hand_steps_on
 
 log = logging.getLogger("scheduler_site.management.commands.run_recorder")
 
@@ -46,6 +50,7 @@ class Command(BaseCommand):
             signal.signal(number, ask_to_stop)
         name = os.environ.get("PROCESS_NAME", "recorder")
         recorder = Recorder(f"{name}@{socket.gethostname()}:{os.getpid()}")
+        hand_steps_on(HandingOn(publish, active_signing_secrets, recorder.offset))
         news = News()
         agenda = Agenda(
             [

@@ -14,6 +14,7 @@ from django.db import OperationalError
 from django.db.models import F
 
 from executions import transitions
+from executions.dispatch import scarcity
 from executions.dispatch.stage import Dispatcher
 from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
@@ -30,32 +31,12 @@ from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, daily, every_second, make_task, once, pass_guard
 from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
+from tests.support.recording_broker import Broker
 from wire import messages, start_guard
 
 pytestmark = pytest.mark.django_db
 
 CANARY = "canary-7f3a"
-
-
-class Broker:
-    """Takes messages as the broker does; ``broken`` refuses them."""
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[str, Any]] = []
-        self.broken = False
-
-    def publish(self, queue: str, message: Any) -> None:
-        if self.broken:
-            raise redis.ConnectionError("away")
-        self.sent.append((queue, messages.decode(orjson.loads(orjson.dumps(message)))))
-
-    @property
-    def queues(self) -> list[str]:
-        return [queue for queue, _ in self.sent]
-
-    @property
-    def entries(self) -> list[Any]:
-        return [entry for _, message in self.sent for entry in message["executions"]]
 
 
 @pytest.fixture
@@ -598,3 +579,17 @@ def test_a_task_for_the_next_moment_is_released_in_one_pass(
     materialize.run_once(dispatcher.partitions)
     dispatcher.run_once()
     assert len(broker.entries) == Execution.objects.filter(status="QUEUED").count() >= 3
+
+
+def test_scarce_capacity_is_noted_while_due_work_waits_for_it(
+    alpha: Tenant, dispatcher: Dispatcher
+):
+    beat("w1", slots=1, hold=0)
+    due(dispatcher, alpha, 5)
+
+    dispatcher.run_once()
+    assert scarcity.without(["default"]) == {"default"}
+
+    due(dispatcher, alpha, 5)
+    dispatcher.run_once()
+    assert scarcity.without(["default"]) == set()

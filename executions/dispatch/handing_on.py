@@ -1,0 +1,88 @@
+"""Hand the next step of a run to the workers in the place that a step has just left.
+
+Dispatch would find it a wake-up, two statements and a commit later. Recorders do it, which know
+that a step has ended, and only while no due work waits for the capacity of the pool: then nothing
+is overtaken, and the pool has no more work in hand than before. Everything else is left to
+dispatch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from executions import transitions
+from executions.dispatch import scarcity
+from executions.dispatch.sending import Publish, Secrets, Sending
+from executions.dispatch.worker_capacity import capacity_by_pool
+from executions.loop.clocks import ClockOffset
+from shared.exceptions import Unavailable
+from shared.notify import wake_stage_on_commit
+from shared.redis_client import ConnectionFailed
+from wire import start_guard
+from wire.messages import Claimed
+from wire.priorities import BAND_NAMES, band_of
+
+log = logging.getLogger("executions.engine.handing_on")
+
+
+class Chance(NamedTuple):
+    """That work of these pools may be handed on now, under this incarnation of Redis."""
+
+    pools: frozenset[str]
+    incarnation: str
+    offset: float
+
+
+@dataclass(slots=True)
+class HandingOn:
+    """Claims and publishes single executions for one recorder; see :class:`Sending`."""
+
+    publish: Publish
+    signing_secrets: Secrets
+    offset: ClockOffset = field(default_factory=ClockOffset)
+
+    def chance(self) -> Chance | None:
+        """Return where work may be handed on; None where no pool, or Redis, would take any."""
+        try:
+            pools = scarcity.without(capacity_by_pool())
+            if not pools:
+                return None
+            return Chance(pools, start_guard.current_incarnation(), self.offset.at_most())
+        except ConnectionFailed:
+            return None
+
+    def hand_on(self, pools: Mapping[UUID, str], chance: Chance) -> set[UUID]:
+        """Claim executions that this transaction has made; publish them after it commits.
+
+        ``pools`` are theirs. Return the claimed ones: not those that are on hold, nor those whose
+        destination has a limit or parked work.
+        """
+        claimed = transitions.mark_queued_at_once(list(pools), chance.incarnation)
+        queues: dict[str, list[Claimed]] = defaultdict(list)
+        for row in claimed:
+            queues[f"{pools[row.id]}.{BAND_NAMES[band_of(row.priority)]}"].append(row)
+        for queue, batch in queues.items():
+            transaction.on_commit(partial(self._send, queue, batch, chance))
+        return {row.id for row in claimed}
+
+    def _send(self, queue: str, batch: list[Claimed], chance: Chance) -> None:
+        sending = Sending(self.publish, self.signing_secrets, batch)
+        try:
+            sending.send(queue, chance.incarnation, chance.offset)
+            return
+        except ConnectionFailed:
+            log.warning("publish_failed", extra={"count": len(sending.owed)})
+        try:
+            sending.take_back()
+            wake_stage_on_commit("dispatch")
+        except Unavailable:
+            # Rescue returns it when its lease ends, as with a process that dies here.
+            log.warning("not_taken_back", extra={"count": len(sending.owed)})

@@ -1,0 +1,42 @@
+"""Which steps that begin take the places of steps that have just ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from workflows.advance.records import Told
+from workflows.advance.run import Run
+from workflows.plan import Call
+
+#: Ends of executions that a worker had; one that was taken back has left no place.
+_BY_WORKER = ("SUCCEEDED", "FAILED")
+
+
+def in_places_left(
+    runs: Sequence[Run], told: Iterable[Told], pools: frozenset[str]
+) -> dict[UUID, str]:
+    """Return executions that begin with their pools: of these, and as many as have ended there.
+
+    Urgent ones come first.
+    """
+    by_id = {one.row.id: one for one in runs}
+    left = Counter(
+        call.pool
+        for event in told
+        if event.kind == "ended" and event.status in _BY_WORKER and event.step is not None
+        if (call := by_id[event.run_id].plan.calls.get(event.step)) is not None
+    )
+    begun: list[tuple[Call, UUID]] = [
+        (one.plan.calls[begin.step], begin.execution_id)
+        for one in runs
+        for begin in one.changes.begins
+        if begin.child is None and not begin.undoes
+    ]
+    found: dict[UUID, str] = {}
+    for call, execution_id in sorted(begun, key=lambda pair: pair[0].priority):
+        if call.pool in pools and left[call.pool] > 0:
+            left[call.pool] -= 1
+            found[execution_id] = call.pool
+    return found
