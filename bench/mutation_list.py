@@ -339,7 +339,7 @@ START_GUARD = (
         (
             "tests/executions/dispatch/test_stage.py::test_what_has_started_nevertheless_stays_with_its_worker",
         ),
-        "executions/dispatch/stage.py",
+        "executions/dispatch/sending.py",
         "for row, by in pairs if not by]",
         "for row, by in pairs]",
     ),

@@ -10,7 +10,9 @@ _SIGNALS = "tests/concurrency/test_signal_race.py"
 _STAGES = "tests/workflows/test_stages.py"
 _WAITS = f"{_RACE}::test_an_advance_that_waits_for_another_sees_what_that_has_written"
 _CONTROL = "tests/workflows/test_control.py"
-_PAUSED_CHILDREN = "tests/workflows/test_pausing_children.py"
+_PAUSED_HANDING_ON = "tests/executions/dispatch/test_handing_on.py"
+_PLACES = "tests/workflows/advance/test_handing_on.py"
+_CHILDREN = "tests/workflows/test_pausing_children.py"
 _PAUSING = "executions/sql/pausing.sql"
 _CHILDREN = "tests/workflows/advance/test_children.py"
 _RUNS = "workflows/sql/workflow_runs.sql"
@@ -199,5 +201,47 @@ WORKFLOWS = (
         "workflows/signals.py",
         "    own_names([(tenant_id, name, correlation)])\n",
         "",
+    ),
+    one(
+        "step-hands-on-what-is-on-hold",
+        "a step that is on hold starts in the place of the one before it",
+        (f"{_HANDING_ON}::test_what_something_keeps_back_is_left_to_dispatch",),
+        "executions/sql/dispatch.sql",
+        "AND NOT e.held AND NOT e.parked",
+        "AND NOT e.parked",
+        "-- part: without_limits\n",
+    ),
+    one(
+        "step-overtakes-what-waits",
+        "a step starts before work that waits for its destination",
+        (f"{_HANDING_ON}::test_what_waits_for_a_destination_is_not_overtaken",),
+        "executions/sql/dispatch.sql",
+        "NOT w.held AND w.parked",
+        "NOT w.held AND w.parked AND false",
+        "-- part: without_limits\n",
+    ),
+    one(
+        "step-overtakes-in-a-full-pool",
+        "a step starts before due work that waits for the capacity of its pool",
+        (f"{_HANDING_ON}::test_there_is_no_chance_where_due_work_waits_for_capacity",),
+        "executions/dispatch/handing_on.py",
+        "scarcity.without(capacity_by_pool())",
+        "frozenset(capacity_by_pool())",
+    ),
+    one(
+        "one-place-for-many-steps",
+        "more steps start at once than have ended",
+        (f"{_PLACES}::test_as_many_steps_as_have_ended_take_a_place_urgent_ones_first",),
+        "workflows/advance/handing_on.py",
+        "            left[call.pool] -= 1\n",
+        "",
+    ),
+    one(
+        "sent-before-it-is-committed",
+        "workers get a step of a transaction that rolls back",
+        (f"{_HANDING_ON}::test_a_rollback_publishes_nothing",),
+        "executions/dispatch/handing_on.py",
+        "transaction.on_commit(partial(self._send, queue, batch, chance))",
+        "self._send(queue, batch, chance)",
     ),
 )

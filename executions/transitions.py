@@ -95,9 +95,10 @@ def mark_queued_at_once(ids: Sequence[UUID], incarnation: str) -> list[Claimed]:
     """
     if not ids:
         return []
-    found = rows("dispatch/claim_these", {
-        "ids": ids, "incarnation": incarnation, "margin": conf().start_margin_seconds
-    })
+    found = rows(
+        "dispatch/claim_these",
+        {"ids": ids, "incarnation": incarnation, "margin": conf().start_margin_seconds},
+    )
     return [Claimed._make(row) for row in found]
 
 

@@ -36,9 +36,7 @@ _FORGET_SECONDS = 600.0
 _LOOK_SECONDS = 30.0
 
 
-def advance_told(
-    runs: Iterable[UUID], handing_on: HandingOn | None = None, **_: object
-) -> None:
+def advance_told(runs: Iterable[UUID], handing_on: HandingOn | None = None, **_: object) -> None:
     """Advance runs that have something in their inbox; another pass does it where this fails."""
     try:
         take_back(advance(runs, handing_on))

@@ -1,4 +1,4 @@
-"""Whether due work waits for the capacity of a pool; schedulers tell, recorders ask."""
+"""Whether due work may wait for the capacity of a pool; schedulers tell, recorders ask."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _HOLDS_MS = 3000
 
 
 def note(pools: Iterable[str]) -> None:
-    """Note that due work of these pools waits for their capacity."""
+    """Note that these pools are full, and due work may wait for them."""
     for pool in pools:
         client().set(SCARCE_PREFIX + pool, 1, px=_HOLDS_MS)
 
 
 def without(pools: Iterable[str]) -> frozenset[str]:
-    """Return those of the pools that are not scarce: no due work is known to wait for them."""
+    """Return those of the pools for which no due work is known to wait."""
     asked = list(pools)
     if not asked:
         return frozenset()

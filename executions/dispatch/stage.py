@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -51,17 +51,17 @@ class Dispatcher:
     """
 
     partitions: Partitions
-    publish: Publish
-    signing_secrets: Secrets
+    publish: InitVar[Publish]
+    signing_secrets: InitVar[Secrets]
     probe: Callable[[], None] = lambda: None
     offset: ClockOffset = field(default_factory=ClockOffset)
     bands: Bands = field(default_factory=Bands)
     rooms: Rooms = field(default_factory=Rooms)
     _room_in: float = _ROOM_SECONDS
-    _sending: Sending = field(init=False)
+    sending: Sending = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._sending = Sending(self.publish, self.signing_secrets)
+    def __post_init__(self, publish: Publish, signing_secrets: Secrets) -> None:
+        self.sending = Sending(publish, signing_secrets)
 
     def run_once(self) -> Counts:
         """Claim one batch per pool and publish it; take unpublished work back."""
@@ -101,7 +101,7 @@ class Dispatcher:
         self, parameters: dict[str, Any], look: Pass, offset: float
     ) -> Callable[[int, int], tuple[list[Claimed], bool]]:
         def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
-            if self._sending.owed:  # Redis is away
+            if self.sending.owed:  # Redis is away
                 return [], False
             found, left = self._claim(band, limit, parameters, look)
             queue = f"{parameters['pool']}.{BAND_NAMES[band]}"
@@ -138,26 +138,26 @@ class Dispatcher:
                     "limit": limit,
                 }
             )
-            self._sending.owed = found
+            self.sending.owed = found
         look.took(parameters["pool"], found, parked)
         return found, len(found) + parked >= limit
 
     def _publish(self, queue: str, incarnation: str, offset: float) -> None:
         """Publish claimed work; take the unpublished part back, or leave it owed."""
         try:
-            self._sending.send(queue, incarnation, offset)
+            self.sending.send(queue, incarnation, offset)
         except ConnectionFailed:
             self.partitions.note_redis(reached=False)
-            log.warning("publish_failed", extra={"count": len(self._sending.owed)})
+            log.warning("publish_failed", extra={"count": len(self.sending.owed)})
         finally:
             self._take_back()
 
     def _take_back(self) -> None:
         """Take unpublished work back; leave it owed while Redis cannot void its tokens."""
-        if not self._sending.owed:
+        if not self.sending.owed:
             return
         try:
-            back = self._sending.take_back()
+            back = self.sending.take_back()
         except Unavailable:
             self.partitions.note_redis(reached=False)
             return

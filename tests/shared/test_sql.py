@@ -64,9 +64,7 @@ def test_parts_may_be_all_that_a_statement_selects_from():
         "-- name: sum\n-- Adds.\nWITH -- parts: one\nSELECT * FROM a\n"
     )
 
-    assert composed(text) == {
-        "sum": "-- Adds.\nWITH -- Ones.\na AS (SELECT 1)\nSELECT * FROM a"
-    }
+    assert composed(text) == {"sum": "-- Adds.\nWITH -- Ones.\na AS (SELECT 1)\nSELECT * FROM a"}
 
 
 def test_a_part_that_is_not_in_the_file_is_an_error():

@@ -24,9 +24,7 @@ log = logging.getLogger("workflows.advance")
 MOST_RUNS, MOST_TOLD = 50, 1000
 
 
-def advance(
-    run_ids: Iterable[UUID], handing_on: HandingOn | None = None
-) -> dict[UUID, set[int]]:
+def advance(run_ids: Iterable[UUID], handing_on: HandingOn | None = None) -> dict[UUID, set[int]]:
     """Apply what has happened to the runs, and begin what that allows.
 
     With ``handing_on``, steps start in the places of those that have ended. Return the runs whose

@@ -388,7 +388,7 @@ def test_what_has_started_nevertheless_stays_with_its_worker(
         client().eval(lua("start"), 1, INCARNATION_KEY, *arguments)
         raise redis.ConnectionError("lost")
 
-    dispatcher.publish = publish
+    dispatcher.sending.publish = publish
     dispatcher.run_once()
 
     assert statuses() == ["QUEUED"]
@@ -401,7 +401,7 @@ def test_a_fault_in_the_middle_hands_back_what_was_claimed(alpha: Tenant, dispat
     def fail(tenants: Sequence[UUID]) -> dict[UUID, list[bytes]]:
         raise LookupError("no key")
 
-    dispatcher.signing_secrets = fail
+    dispatcher.sending.signing_secrets = fail
     with pytest.raises(LookupError):
         dispatcher.run_once()
 
@@ -502,7 +502,7 @@ def test_a_broker_that_takes_no_message_counts_as_not_reached(
     def refused(queue: str, message: Any) -> None:
         raise WritesRefused("READONLY")
 
-    monkeypatch.setattr(dispatcher, "publish", refused)
+    monkeypatch.setattr(dispatcher.sending, "publish", refused)
     dispatcher.run_once()
 
     assert told == [False]
@@ -581,10 +581,8 @@ def test_a_task_for_the_next_moment_is_released_in_one_pass(
     assert len(broker.entries) == Execution.objects.filter(status="QUEUED").count() >= 3
 
 
-def test_scarce_capacity_is_noted_while_due_work_waits_for_it(
-    alpha: Tenant, dispatcher: Dispatcher
-):
-    beat("w1", slots=1, hold=0)
+def test_a_pool_that_is_full_is_noted_as_scarce(alpha: Tenant, dispatcher: Dispatcher):
+    beat("w1", slots=2, hold=0)
     due(dispatcher, alpha, 5)
 
     dispatcher.run_once()
