@@ -8,10 +8,9 @@ pause and priority take effect at once. Rescue repairs a lost message when its l
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 

@@ -182,10 +182,13 @@ def test_a_rollback_publishes_nothing(
     chance = handing_on.chance()
     assert chance is not None
 
-    with django_capture_on_commit_callbacks(execute=True) as callbacks, suppress(ZeroDivisionError):
-        with transaction.atomic():
-            assert handing_on.hand_on({made.id: made.pool}, chance) == {made.id}
-            raise ZeroDivisionError
+    with (
+        django_capture_on_commit_callbacks(execute=True) as callbacks,
+        suppress(ZeroDivisionError),
+        transaction.atomic(),
+    ):
+        assert handing_on.hand_on({made.id: made.pool}, chance) == {made.id}
+        raise ZeroDivisionError
 
     made.refresh_from_db()
     assert (made.status, callbacks, broker.sent) == ("PENDING", [], [])

@@ -32,7 +32,7 @@ from tests.factories import ACTOR, daily, every_second, make_task, once, pass_gu
 from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
 from tests.support.recording_broker import Broker
-from wire import messages, start_guard
+from wire import start_guard
 
 pytestmark = pytest.mark.django_db
 

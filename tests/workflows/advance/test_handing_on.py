@@ -33,10 +33,10 @@ def handing_on() -> HandingOn:
     return HandingOn(Broker().publish, active_signing_secrets)
 
 
-def with_workers(run: UUID) -> list[int]:
+def with_workers(run: UUID) -> list[int | None]:
     """Return the steps of a run that workers have, by number."""
     found = Execution.objects.filter(run_id=run, status="QUEUED")
-    return sorted(found.values_list("step", flat=True))
+    return list(found.order_by("step").values_list("step", flat=True))
 
 
 def begun(tenant: Tenant, *steps: dict[str, Any]) -> UUID:
