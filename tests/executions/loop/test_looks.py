@@ -90,7 +90,7 @@ def test_what_a_claim_could_not_publish_is_claimed_again(
     late = make_due(partitions, alpha)
     dispatcher.rooms.bounds.lower(late.due_at)
     with monkeypatch.context() as patched:
-        patched.setattr(dispatcher, "publish", _fail)
+        patched.setattr(dispatcher.sending, "publish", _fail)
         with pytest.raises(RuntimeError):
             dispatcher.run_once()
     assert status(late) == "PENDING"
