@@ -6,7 +6,7 @@ Counts and pages cost a number of queries that does not depend on how many items
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.db.models import Max
 
@@ -14,6 +14,7 @@ from executions.models import WorkflowStep
 from insight.workflow_runs import OpenStep, SeenRun, all_ends_of, bounds_of, open_status
 from shared.sql import rows
 from tasks.workflow.step_states import StepState
+from workflows.advance.kept_items import KEPT
 
 #: Items are found by these; of those that have not begun there are no rows.
 ITEM_STATUSES = ("RUNNING", "QUEUED", "RETRYING", "FAILED", "SUCCEEDED", "SKIPPED")
@@ -71,10 +72,25 @@ def items_with_status(
 def items_of(
     seen: SeenRun, number: int, items: Sequence[int]
 ) -> tuple[dict[int, WorkflowStep], dict[int, OpenStep]]:
-    """Return those of some items of a fan-out that have ended, and that have begun, by number."""
+    """Return those of some items of a fan-out that have ended, and that have begun, by number.
+
+    The end of one that a retry has kept is that of the take in which it ran, with the output.
+    """
     ended = all_ends_of(seen.take.run_id).filter(
         step=number, item__in=items, take=seen.take_of(number)
     )
     wanted = {"run": seen.take.run_id, "step": number, "items": list(items)}
     open_ = map(OpenStep._make, rows("run_reads/open_items", wanted))
-    return {row.item: row for row in ended}, {row.item: row for row in open_}
+    return {row.item: row for row in _as_they_ran(seen, ended)}, {row.item: row for row in open_}
+
+
+def _as_they_ran(seen: SeenRun, ended: Iterable[WorkflowStep]) -> Iterator[WorkflowStep]:
+    """Yield ends; in place of each kept one the end that it repeats, which has the same place."""
+    kept = {row.place for row in ended if row.reason == KEPT}
+    yield from (row for row in ended if row.reason != KEPT)
+    if kept:
+        numbers = {row.step for row in ended}
+        found = all_ends_of(seen.take.run_id).filter(step__in=numbers, item__gte=0, place__in=kept)
+        for row in found.exclude(reason=KEPT):
+            row.reason = KEPT
+            yield row

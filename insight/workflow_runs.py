@@ -134,6 +134,9 @@ class SeenRun:
 
     def take_of(self, number: int) -> int:
         """Return the take that began the step, 0 for none."""
+        if self.state(number) is StepState.PENDING:
+            # Its take is the one whose items it will keep.
+            return 0
         takes = self.take.takes
         return takes[number] if number < len(takes) else 0
 

@@ -14,6 +14,7 @@ from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import first_id_at, moment_of, step_id
 from tasks.workflow.step_states import StepState
+from workflows.advance.kept_items import takes_of_kept
 from workflows.advance.outputs import OutputInvalid, checked
 from workflows.advance.reading import MILLISECOND
 from workflows.advance.records import StepEnd
@@ -121,7 +122,8 @@ def _require_markable(ended: EndedWorkflowRun, number: int, mark: Mark) -> None:
 
 def _following(ended: EndedWorkflowRun, plan: Plan, number: int, state: StepState) -> NextTake:
     """Return the next take: what waits for the step, or was stopped, is judged anew."""
-    states, takes = bytearray(ended.states), bytearray(ended.takes)
+    old, old_takes = bytearray(ended.states), bytearray(ended.takes)
+    states, takes = bytearray(old), bytearray(old_takes)
     behind = plan.graph.downstream([number])
     by_hand = _skipped_by_hand(ended)
     for one in plan.steps:
@@ -129,6 +131,9 @@ def _following(ended: EndedWorkflowRun, plan: Plan, number: int, state: StepStat
         unneeded = one in behind and states[one] == StepState.SKIPPED and one not in by_hand
         if stopped or unneeded:
             states[one], takes[one] = StepState.PENDING, 0
+    again = {one for one in plan.steps if states[one] == StepState.PENDING}
+    for one, take in takes_of_kept(plan, plan, old, old_takes, again | {number}).items():
+        takes[one] = take
     states[number], takes[number] = state, ended.take + 1
     return NextTake(plan, states, takes, ended.ends + 1)
 

@@ -33,6 +33,7 @@ from tasks.payloads import check_payload_size
 from tasks.workflow.step_states import StepState
 from tenants.models import Tenant
 from workflows import transitions
+from workflows.advance.kept_items import takes_of_kept
 from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
 
@@ -58,7 +59,10 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class NextTake:
-    """What the next take of a run begins with: the states of its steps, and the take of each."""
+    """What the next take of a run begins with: the states of its steps, and the take of each.
+
+    A fan-out that is PENDING with a take keeps the items that have succeeded in that one.
+    """
 
     plan: Plan
     states: bytearray
@@ -72,7 +76,8 @@ def retry_run(tenant_id: UUID, run_id: UUID, retry: Retry, *, actor: Actor) -> i
     """Begin the next take of an ended run; return its number.
 
     Steps that have succeeded keep their output and do not run again, unless they come behind the
-    step that the retry begins from. Raise Conflict ``still_running``, ``run_not_kept``,
+    step that the retry begins from. Nor do items of a fan-out that have succeeded, where all that
+    failed is retried, with the same input and list. Raise Conflict ``still_running``, ``run_not_kept``,
     ``nothing_to_retry``, ``version_differs`` or ``task_deleted``, and NotFound.
     """
     require_portable(retry.override)
@@ -105,7 +110,7 @@ def retry_take(
         message = f"The run has had take {ended.take} since. Retry the run itself."
         raise Conflict(message, code="nothing_to_retry")
     plan = plan_of(ended.task_id, ended.version)
-    following = _following(ended, plan, plan, Retry())
+    following = _following(ended, plan, plan, Retry(override=override))
     return insert_take(ended, task, following, _input(ended, task, override), actor)
 
 
@@ -243,6 +248,9 @@ def _following(ended: EndedWorkflowRun, before: Plan, plan: Plan, retry: Retry) 
     for number in plan.steps:
         if number in before.steps and number not in redone:
             states[number], takes[number] = old[number], old_takes[number]
+    if retry.key is None and retry.override is None:
+        for number, take in takes_of_kept(before, plan, old, old_takes, redone).items():
+            takes[number] = take
     if all(states[number] != StepState.PENDING for number in plan.steps):
         raise Conflict("Nothing of the run has failed.", code="nothing_to_retry")
     return NextTake(plan, states, takes, ended.ends)

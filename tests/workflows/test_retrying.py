@@ -249,23 +249,6 @@ def test_a_cancelled_run_goes_on_where_it_was(tenant: Tenant):
     assert payloads_of(run_id, 2) == ["of a", "of a"]
 
 
-def test_a_retried_fan_out_runs_all_its_items_again(tenant: Tenant):
-    steps = [
-        calls("load", for_each="{{ input }}"),
-        calls("sum", "load", payload="{{ steps.load.output.outputs }}"),
-    ]
-    run_id = begin_run(make_workflow(tenant, steps), [1, 2])
-    rows = claim(run_id)
-    end(rows["load[0]"], result="first")
-    end(rows["load[1]"], "FAILED")
-    go_on(run_id)
-
-    retry(tenant, run_id)
-    work_on(run_id, lambda key, item: ("SUCCEEDED", f"again {item}"))
-
-    assert payloads_of(run_id, 2) == [["again 0", "again 1"]]
-
-
 def test_a_step_that_mended_a_failure_does_not_mend_it_twice(tenant: Tenant):
     steps = [calls("a"), calls("mend", "a", condition="one_failed"), calls("b", "a")]
     run_id = failed_run(tenant, "a", steps)

@@ -18,6 +18,7 @@ from tasks.workflow.fans import Fan
 from tasks.workflow.references import Budget, Scope, TemplateInvalid, TemplateTooLarge, render
 from tasks.workflow.step_states import StepState
 from workflows.advance import children, waiting
+from workflows.advance.kept_items import kept_ends, kept_from
 from workflows.advance.outputs import MOST_BYTES, MOST_BYTES_OF_FAN, OutputInvalid
 from workflows.advance.records import Failure, FanRow, NewWait, StepBegin, StepEnd
 from workflows.advance.rendering import bounded, own_of
@@ -72,8 +73,8 @@ class Beginnings:
             return Prepared(StepState.OPEN, payload=self._carried(step, scope))
         return Prepared(StepState.OPEN, waits=[_wait(number, step, scope)])
 
-    def begin(self, number: int, prepared: Prepared) -> None:
-        """Begin a step that was prepared."""
+    def begin(self, number: int, prepared: Prepared, earlier: int = 0) -> None:
+        """Begin a step that was prepared; of a fan-out, keep what succeeded in an earlier take."""
         run = self._run
         step = run.plan.steps[number]
         run.changes.waits.extend(prepared.waits)
@@ -90,7 +91,16 @@ class Beginnings:
             )
             sealed = seal_items(prepared.items, run.row.id, number)
             items = prepared.items
-            run.fans[number] = FanRow(run.row.take, fan, lambda: items, sealed_items=sealed)
+            kept = kept_ends(run.row.id, number, earlier) if earlier else []
+            run.changes.ends.extend(kept)
+            run.fans[number] = FanRow(
+                run.row.take,
+                fan,
+                lambda: items,
+                sealed_items=sealed,
+                kept_of=earlier,
+                kept={end.item for end in kept},
+            )
             run.changes.fans.add(number)
         elif step["kind"] in ("target", "workflow"):
             self._execute(number, -1, prepared.payload)
@@ -101,6 +111,8 @@ class Beginnings:
         row = run.fans.get(number)
         if row is None or run.phase in (RunPhase.PAUSED, RunPhase.CANCELLING):
             return
+        if row.kept is None:
+            row.kept = kept_from(run.row.id, number, row)
         while run.is_open(number) and self._bytes < MOST_BYTES_BEGUN:
             begun = row.fan.begin(min(_ITEMS, MOST_BEGINS - len(run.changes.begins)))
             if not begun:
@@ -108,7 +120,9 @@ class Beginnings:
             run.changes.fans.add(number)
             decided = waiting.decided(run, number)
             for item in begun:
-                if item not in decided:
+                if item in row.kept:
+                    row.fan.succeeded += 1
+                elif item not in decided:
                     self._begin_item(number, item, row)
                 elif decided[item] == waiting.ITEM_DONE:
                     row.fan.succeeded += 1

@@ -125,20 +125,26 @@ def outputs(runs: Sequence[RunRow]) -> dict[UUID, dict[int, bytes]]:
     return found
 
 
-def size_of_items(run_id: UUID, step: int, take: int) -> tuple[int, int]:
+def size_of_items(run_id: UUID, step: int, row: FanRow) -> tuple[int, int]:
     """Return how many outputs of a fan-out's items are kept, and their bytes as they are sealed."""
-    parameters = {"run": run_id, "step": step, "take": take, **bounds([run_id])}
+    parameters = _of_items(run_id, step, row)
     [(count, size)] = rows("workflow_runs/size_of_items", parameters)
     return count, size
 
 
-def outputs_of_items(run_id: UUID, step: int, take: int) -> list[tuple[int, bytes | None]]:
-    """Return the sealed outputs of a fan-out's items that have ended, in their order."""
-    parameters = {"run": run_id, "step": step, "take": take, **bounds([run_id])}
+def outputs_of_items(run_id: UUID, step: int, row: FanRow) -> list[tuple[int, int, bytes | None]]:
+    """Return items of a fan-out that have an output, with the take that it is of, and sealed."""
     return [
-        (item, _bytes(sealed))
-        for item, sealed in rows("workflow_runs/outputs_of_items", parameters)
+        (item, take, _bytes(sealed))
+        for item, take, sealed in rows(
+            "workflow_runs/outputs_of_items", _of_items(run_id, step, row)
+        )
     ]
+
+
+def _of_items(run_id: UUID, step: int, row: FanRow) -> dict[str, Any]:
+    takes = [row.take, row.kept_of] if row.kept_of else [row.take]
+    return {"run": run_id, "step": step, "takes": takes, **bounds([run_id])}
 
 
 def ends_in_order(run_id: UUID) -> list[tuple[int, int, str]]:

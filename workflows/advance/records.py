@@ -111,6 +111,10 @@ class FanRow:
     open_items: Callable[[], list[Any]]
     began_at: datetime | None = None
     sealed_items: bytes = b""
+    #: Of one that begins in this advance: the take whose succeeded items it keeps, 0 for none.
+    kept_of: int = 0
+    #: The kept items whose turn has not come; None where they are not read yet.
+    kept: set[int] | None = None
 
     @cached_property
     def items(self) -> list[Any]:

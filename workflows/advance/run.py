@@ -266,8 +266,8 @@ class Run:
         for number, state in judged.ended.items():
             self._note_judged(number, state, prepared.get(number))
         for number in judged.begun:
-            self.takes[number] = self.row.take
-            self._begins.begin(number, prepared[number])
+            earlier, self.takes[number] = self.takes[number], self.row.take
+            self._begins.begin(number, prepared[number], earlier)
         if judged.failing and self.phase == RunPhase.RUNNING:
             self.phase = RunPhase.FAILING
             self._cancel(set(self.plan.steps) - self.plan.graph.for_failures)

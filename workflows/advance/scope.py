@@ -82,7 +82,7 @@ class Known:
 
     def least_of_items(self, number: int, row: FanRow, ends: list[StepEnd]) -> int:
         """Return how many bytes the outputs of a fan-out's items have at least; reads none."""
-        count, size = size_of_items(self._row.id, number, row.take)
+        count, size = size_of_items(self._row.id, number, row)
         new = [len(end.output) for end in ends if end.step == number and end.output is not None]
         return size + sum(new) - MOST_ADDED * (count + len(new))
 
@@ -91,14 +91,13 @@ class Known:
 
         ``ends`` are those of this advance, which are not written yet.
         """
-        place = (self._row.id, number, row.take)
-        found: list[Any] = [None] * row.fan.total
-        for item, sealed in [
-            *outputs_of_items(*place),
-            *((end.item, end.output) for end in ends if end.step == number and end.item >= 0),
+        run_id, found = self._row.id, [None] * row.fan.total
+        for item, take, sealed in [
+            *outputs_of_items(run_id, number, row),
+            *((end.item, row.take, end.output) for end in ends if end.step == number),
         ]:
-            if sealed is not None:
-                found[item] = open_output(sealed, self._row.id, number, item, row.take)
+            if sealed is not None and item >= 0:
+                found[item] = open_output(sealed, run_id, number, item, take)
         return found
 
     @cached_property

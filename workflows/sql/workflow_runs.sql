@@ -107,19 +107,46 @@ JOIN workflow_runs r ON r.id = s.run_id
 WHERE s.run_id = ANY(%(runs)s) AND s.id >= %(low)s AND s.id < %(high)s AND s.item = -1
   AND s.sealed_output IS NOT NULL AND s.take = get_byte(r.takes, s.step)
 
+-- part: with_output
+-- The ends of a fan-out's items in these takes that have an output; of a kept item the end that it
+-- repeats, which has the same place. Index workflow_steps_of_run_idx.
+with_output AS (
+    SELECT s.item, s.take, s.sealed_output FROM workflow_steps s
+    WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.item >= 0
+      AND s.id >= %(low)s AND s.id < %(high)s AND s.sealed_output IS NOT NULL
+      AND (s.take = ANY(%(takes)s) OR EXISTS (
+          SELECT FROM workflow_steps k
+          WHERE k.run_id = %(run)s AND k.step = %(step)s AND k.item = s.item
+            AND k.id >= %(low)s AND k.id < %(high)s
+            AND k.take = ANY(%(takes)s) AND k.reason = 'kept' AND k.place = s.place))
+)
+
 -- name: outputs_of_items
--- Returns the outputs of a fan-out's items, in their order. Index workflow_steps_of_run_idx.
-SELECT s.item, s.sealed_output FROM workflow_steps s
-WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item >= 0
-  AND s.id >= %(low)s AND s.id < %(high)s
-ORDER BY s.item
+-- Returns the outputs of a fan-out's items, in their order, with the take that each is of.
+WITH -- parts: with_output
+SELECT item, take, sealed_output FROM with_output ORDER BY item, take
 
 -- name: size_of_items
 -- Returns how many outputs of a fan-out's items are kept, and their bytes. Index
 -- workflow_steps_of_run_idx; the values themselves are not read.
-SELECT count(*), coalesce(sum(octet_length(s.sealed_output)), 0)::bigint FROM workflow_steps s
+WITH -- parts: with_output
+SELECT count(*), coalesce(sum(octet_length(sealed_output)), 0)::bigint FROM with_output
+
+-- name: succeeded_items
+-- Returns the ends of a fan-out's items that have succeeded in a take. Index
+-- workflow_steps_of_run_idx.
+SELECT s.item, s.place, s.execution_id, s.started_at, s.finished_at, s.actor, s.note
+FROM workflow_steps s
 WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item >= 0
-  AND s.id >= %(low)s AND s.id < %(high)s AND s.sealed_output IS NOT NULL
+  AND s.id >= %(low)s AND s.id < %(high)s AND s.status = 'SUCCEEDED'
+ORDER BY s.item
+
+-- name: kept_items
+-- Returns the items of a fan-out that a take has kept, from an item on. Index
+-- workflow_steps_of_run_idx.
+SELECT s.item FROM workflow_steps s
+WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item >= %(first)s
+  AND s.id >= %(low)s AND s.id < %(high)s AND s.reason = 'kept'
 
 -- name: ends_in_order
 -- Returns step, take and error code of the ends of a run's steps, the last first. Index

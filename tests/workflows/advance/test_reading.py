@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -111,11 +112,14 @@ def test_outputs_of_items_are_in_their_order_and_of_their_take(tenant: Tenant):
     end(rows["load[0]"], result="X")
     go_on(run_id)
 
-    found = reading.outputs_of_items(run_id, 2, 1)
+    runs, plans = locked(run_id)
+    row = reading.fans(runs, plans)[run_id][2]
+    found = reading.outputs_of_items(run_id, 2, row)
 
-    assert [item for item, _ in found] == [0, 1]
-    assert [open_output(sealed or b"", run_id, 2, item, 1) for item, sealed in found] == ["X", "Y"]
-    assert reading.outputs_of_items(run_id, 2, 2) == []
+    assert [(item, take) for item, take, _ in found] == [(0, 1), (1, 1)]
+    opened = [open_output(sealed or b"", run_id, 2, item, 1) for item, _, sealed in found]
+    assert opened == ["X", "Y"]
+    assert reading.outputs_of_items(run_id, 2, replace(row, take=2)) == []
 
 
 def test_what_steps_wait_for_is_found_by_run_and_step(tenant: Tenant):
