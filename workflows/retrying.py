@@ -77,8 +77,8 @@ def retry_run(tenant_id: UUID, run_id: UUID, retry: Retry, *, actor: Actor) -> i
 
     Steps that have succeeded keep their output and do not run again, unless they come behind the
     step that the retry begins from. Nor do items of a fan-out that have succeeded, where all that
-    failed is retried, with the same input and list. Raise Conflict ``still_running``, ``run_not_kept``,
-    ``nothing_to_retry``, ``version_differs`` or ``task_deleted``, and NotFound.
+    failed is retried, with the same input and list. Raise Conflict ``still_running``,
+    ``run_not_kept``, ``nothing_to_retry``, ``version_differs`` or ``task_deleted``, and NotFound.
     """
     require_portable(retry.override)
     ended, task = lock_ended(tenant_id, run_id)

@@ -1,7 +1,7 @@
 """The items of a fan-out that a retry keeps: those that have succeeded, of the same list.
 
-The end of a kept item is a row of the new take with the reason ``kept`` and the place of the end that
-it repeats; the output stays with that one.
+The end of a kept item is a row of the new take with the reason ``kept`` and the place of the end
+that it repeats; the output stays with that one.
 """
 
 from __future__ import annotations
