@@ -93,13 +93,8 @@ def mark_queued_at_once(ids: Sequence[UUID], incarnation: str) -> list[Claimed]:
 
     Not those on hold, nor those whose destination has limits or parked work.
     """
-    if not ids:
-        return []
-    found = rows(
-        "dispatch/claim_these",
-        {"ids": ids, "incarnation": incarnation, "margin": conf().start_margin_seconds},
-    )
-    return [Claimed._make(row) for row in found]
+    given = {"ids": ids, "incarnation": incarnation, "margin": conf().start_margin_seconds}
+    return [Claimed._make(row) for row in rows("dispatch/claim_these", given)]
 
 
 def mark_leased(parameters: dict[str, object]) -> list[Claimed]:

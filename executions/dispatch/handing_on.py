@@ -2,8 +2,7 @@
 
 Dispatch would find it a wake-up, two statements and a commit later. Recorders do it, which know
 that a step has ended, and only while no due work waits for the capacity of the pool: then nothing
-is overtaken, and the pool has no more work in hand than before. Everything else is left to
-dispatch.
+is overtaken, and the pool has as much work in hand as before. Everything else is left to dispatch.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from executions.destinations.limits import change_limits
 from executions.dispatch import scarcity
 from executions.dispatch.handing_on import HandingOn
 from executions.models import Execution
-from shared.redis_client import SCARCE_PREFIX, client
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, make_execution
@@ -192,11 +191,3 @@ def test_a_rollback_publishes_nothing(
 
     made.refresh_from_db()
     assert (made.status, callbacks, broker.sent) == ("PENDING", [], [])
-
-
-def test_scarcity_is_told_of_pools_that_were_noted():
-    scarcity.note(["default"])
-
-    assert scarcity.without(["default", "gpu"]) == {"gpu"}
-    assert 0 < client().pttl(SCARCE_PREFIX + "default") <= 3000
-    assert scarcity.without([]) == frozenset()
