@@ -272,6 +272,13 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "Whether a webhook may say that its receiver's certificate is not checked.",
             _knob("webhook_allow_unverified_tls"),
         ),
+        Setting(
+            "API_CALLS_PER_SECOND",
+            "100",
+            "Calls of the API that each key may make a second, and twice as many at once; 0: no "
+            "limit.",
+            _knob("api_calls_per_second"),
+        ),
         Setting("PAYLOAD_BYTES", "262144", "Largest payload of a task.", _knob("payload_bytes")),
         Setting(
             "RETENTION_DAYS",

@@ -225,6 +225,7 @@ CHANNEL_LAYERS = {"default": {"BACKEND": "notifications.channel_layer.LiveChanne
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["api.tenants.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["api.protocol.permissions.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["api.protocol.rate_limits.CallRate"],
     "DEFAULT_PARSER_CLASSES": ["api.protocol.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["api.protocol.renderers.OrjsonRenderer"],
     "DEFAULT_SCHEMA_CLASS": "api.protocol.schema.ProblemAutoSchema",
@@ -301,6 +302,7 @@ _commands = env.programs("ALLOWED_COMMANDS")
 PUNCTUAL = Conf(
     public_url=PUBLIC_URL,
     schema_public=env.boolean("SCHEMA_PUBLIC", False),
+    api_calls_per_second=env.integer("API_CALLS_PER_SECOND", 100, minimum=0, maximum=100_000),
     worker_capacity=env.integer("WORKER_CAPACITY", 512, minimum=1, maximum=20000),
     retention_days=env.integer("RETENTION_DAYS", 90, minimum=1, maximum=3650),
     archive_dir=env.text("ARCHIVE_DIR"),

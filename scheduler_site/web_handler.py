@@ -21,9 +21,7 @@ from django.http import FileResponse, StreamingHttpResponse
 from django.urls import set_script_prefix
 
 from api.protocol.body_limit import Message
-
-#: More than there are connections to the database: requests that need none are answered meanwhile.
-_THREADS = 16
+from api.protocol.rate_limits import THREADS
 
 
 class ThreadedHandler(ASGIHandler):
@@ -33,7 +31,7 @@ class ThreadedHandler(ASGIHandler):
         # Not ASGIHandler's own, which adapts the middleware to the event loop.
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="web")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="web")
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
         """Answer one request; send nothing to a caller who leaves before the body has arrived."""

@@ -97,6 +97,8 @@ class Conf:
     command_tenants: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: User or id that programs of commands run as; empty: the worker's own.
     command_user: str = ""
+    #: Calls of the API that each key may make a second, twice as many at once; 0: no limit.
+    api_calls_per_second: int = 100
     #: Whether the OpenAPI document and its page are public.
     schema_public: bool = False
     #: Base URL under which receivers reach this deployment.

@@ -45,6 +45,8 @@ WORKER_INFO_KEY = "punctual:worker_info"
 ENDED_PREFIX = "punctual:worker_ended:"
 CONTROL_CHANNEL = "punctual:control"
 CLOCKS_KEY = "punctual:clocks"
+#: Before the digest of who makes calls of the API: when the calls of the last moment are forgotten.
+RATE_PREFIX = "punctual:rate:"
 #: Before the name of a pool whose capacity due work waits for.
 SCARCE_PREFIX = "punctual:scarce:"
 #: Hash: kind of refusal -> how often.

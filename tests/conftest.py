@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from tests.support.together import TogetherScheduling
 
 # A test that is about a server which does not answer sets its own time.
 redis_client.ANSWER_SECONDS = 60.0
+
+# A test calls as fast as the machine can; one that is about the rate sets its own.
+settings.PUNCTUAL = replace(settings.PUNCTUAL, api_calls_per_second=0)
 
 # A shell without job control starts what it puts in the background with SIGINT ignored, and every
 # process that a test interrupts would inherit that.

@@ -26,6 +26,7 @@ from rest_framework.views import APIView
 from api.protocol.accept import best, names, not_acceptable
 from api.protocol.authentication import Credentials
 from api.protocol.query import Parameter, read_query
+from api.protocol.rate_limits import at_once
 from api.protocol.renderers import JSON, PROBLEM_JSON
 from shared.actor import Actor
 from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable, VersionMismatch
@@ -68,7 +69,12 @@ class PunctualView(APIView):
         A cycle of the view, its request and its answer would stay in memory until Python's garbage
         collector runs, and the collector stops every thread of the process.
         """
-        response = super().dispatch(request, *args, **kwargs)
+        self._counted: UUID | None = None
+        try:
+            response = super().dispatch(request, *args, **kwargs)
+        finally:
+            if self._counted is not None:
+                at_once.end(self._counted)
         self.request.parser_context.clear()
         for name in ("response", "head"):
             vars(self).pop(name, None)
@@ -81,6 +87,9 @@ class PunctualView(APIView):
             takes = ", ".join(self.allowed_methods)
             raise MethodNotAllowed(method, f"This path does not take {method[:20]}, only {takes}.")
         super().initial(request, *args, **kwargs)
+        if isinstance(request.auth, Credentials) and not request.auth.unlimited:
+            at_once.begin(self.tenant_id)
+            self._counted = self.tenant_id
         if request.auth is not None:
             structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))
         stated = self.query_parameters.get("GET" if method == "HEAD" else method, {})
@@ -91,6 +100,14 @@ class PunctualView(APIView):
                 # Not ignored: the caller relies on it to keep newer changes from being overwritten.
                 raise VersionMismatch("This call compares no versions: leave If-Match out.")
 
+    def check_permissions(self, request: Request) -> None:
+        """Count the call, then check its scope: one that is refused costs the server as much."""
+        super().check_throttles(request)
+        super().check_permissions(request)
+
+    def check_throttles(self, request: Request) -> None:
+        """Do nothing: the call has been counted."""
+
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
@@ -100,6 +117,10 @@ class PunctualView(APIView):
                 self.refuse_unacceptable()
             except NotAcceptable as error:
                 response = self.handle_exception(error)
+        spent = getattr(request, "spent", None)
+        if spent is not None:
+            for name, value in spent.headers().items():
+                response[name] = value
         return super().finalize_response(request, response, *args, **kwargs)
 
     def refuse_unacceptable(self) -> None:

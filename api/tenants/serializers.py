@@ -115,6 +115,9 @@ class LimitsOfMe(serializers.Serializer[object]):
 
     payload_bytes = serializers.IntegerField()
     idempotency_seconds = serializers.IntegerField()
+    calls_per_second = serializers.IntegerField(
+        allow_null=True, help_text="Calls that this key may make; null: as many as it likes."
+    )
 
 
 class Me(serializers.Serializer[object]):

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from api.idempotency import ShownOnce, idempotent
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import boolean
+from api.protocol.rate_limits import calls_per_second
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
 from api.tenants.serializers import (
@@ -95,6 +96,7 @@ class MeView(PunctualView):
                 "limits": {
                     "payload_bytes": conf().payload_bytes,
                     "idempotency_seconds": tenant.idempotency_seconds,
+                    "calls_per_second": calls_per_second(caller),
                 },
             },
             headers={"ETag": f'"{tenant.version}"'},
