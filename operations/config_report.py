@@ -59,6 +59,7 @@ _SET_BY_VARIABLE = (
     "command_slots",
     "public_url",
     "schema_public",
+    "api_calls_per_second",
     "encryption_keys",
 )
 _DOCUMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)

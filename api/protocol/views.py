@@ -69,12 +69,12 @@ class PunctualView(APIView):
         A cycle of the view, its request and its answer would stay in memory until Python's garbage
         collector runs, and the collector stops every thread of the process.
         """
-        self._counted: UUID | None = None
         try:
             response = super().dispatch(request, *args, **kwargs)
         finally:
-            if self._counted is not None:
-                at_once.end(self._counted)
+            counted = vars(self).pop("_counted", None)
+            if counted is not None:
+                at_once.end(counted)
         self.request.parser_context.clear()
         for name in ("response", "head"):
             vars(self).pop(name, None)
@@ -87,9 +87,10 @@ class PunctualView(APIView):
             takes = ", ".join(self.allowed_methods)
             raise MethodNotAllowed(method, f"This path does not take {method[:20]}, only {takes}.")
         super().initial(request, *args, **kwargs)
-        if isinstance(request.auth, Credentials) and not request.auth.unlimited:
-            at_once.begin(self.tenant_id)
-            self._counted = self.tenant_id
+        caller = cast(object, request.auth)
+        if isinstance(caller, Credentials) and not caller.unlimited:
+            at_once.begin(caller.tenant_id)
+            self._counted = caller.tenant_id
         if request.auth is not None:
             structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))
         stated = self.query_parameters.get("GET" if method == "HEAD" else method, {})
