@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from executions.ownership.partitions import Partitions
 from shared.exceptions import InvalidInput
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
@@ -23,6 +24,7 @@ from tests.support.workflows import (
     status_of,
     work,
 )
+from workflows import signals, stages
 from workflows.signals import forget_old, send_signal
 from workflows.stages import fire
 
@@ -140,3 +142,29 @@ def test_of_a_signal_and_a_timeout_at_one_instant_the_first_counts(tenant: Tenan
     [end] = [one for one in ends_of(run) if one.step == 1]
     assert end.status == ("SUCCEEDED" if first == "signal" else "FAILED")
     assert status_of(run) == end.status
+
+
+def test_the_sender_advances_some_runs_and_a_scheduler_the_others(
+    tenant: Tenant,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Any,
+):
+    monkeypatch.setattr(signals, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(stages, "_AT_ONCE", 1)
+    partitions = Partitions()
+    partitions.run_once()
+    task = make_workflow(tenant, [waits("wait"), calls("ship", "wait")])
+    runs = [begin_run(task) for _ in range(3)]
+
+    def released() -> int:
+        return [states(run)["wait"] for run in runs].count("SUCCEEDED")
+
+    with django_capture_on_commit_callbacks(execute=True):
+        assert send(tenant) == 3
+    assert released() == 1
+
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE workflow_inbox SET at = at - interval '5 seconds'")
+    # It comes back soon while others wait.
+    assert [stages.repair(partitions) for _ in range(3)] == [0.1, 0.1, 1.0]
+    assert released() == 3

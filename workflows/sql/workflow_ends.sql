@@ -106,23 +106,23 @@ SELECT (
 ), clock_timestamp()
 
 -- name: left_behind
--- Returns runs of these partitions that wait to be advanced: with something in their inbox for a
--- second, or with steps to take back, of their phase or marked. The limit holds for each kind, in
+-- Returns runs of these partitions that wait to be advanced, and whether they have had something in
+-- their inbox for a second; others have steps to take back, of their phase or marked. The limit holds for each kind, in
 -- no order: runs that stay in such a state must not hide the others for ever. Indexes
 -- workflow_runs_taking_back_idx and workflow_waits_marked_idx; the inbox holds what was not applied
 -- yet, and is read whole.
 (
-    SELECT r.id FROM workflow_runs r
+    SELECT r.id, false FROM workflow_runs r
     WHERE r.phase IN ('cancelling', 'failing') AND r.partition = ANY(%(partitions)s)
     ORDER BY random() LIMIT %(limit)s
 ) UNION (
-    SELECT r.id FROM workflow_runs r
+    SELECT r.id, true FROM workflow_runs r
     WHERE r.id = ANY(ARRAY(SELECT i.run_id FROM workflow_inbox i
                            WHERE i.at < clock_timestamp() - interval '1 second'))
       AND r.partition = ANY(%(partitions)s)
     ORDER BY random() LIMIT %(limit)s
 ) UNION (
-    SELECT w.run_id FROM workflow_waits w
+    SELECT w.run_id, false FROM workflow_waits w
     WHERE w.kind IN ('late', 'unwanted') AND w.partition = ANY(%(partitions)s)
     ORDER BY random() LIMIT %(limit)s
 )
