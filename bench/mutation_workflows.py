@@ -89,7 +89,7 @@ WORKFLOWS = (
         "the transaction that ends a step advances the run itself",
         (f"{_RACE}::test_an_end_waits_for_no_run",),
         "executions/run_signals.py",
-        "transaction.on_commit(partial(runs_told.send, sender=None, runs=runs), robust=True)",
+        "transaction.on_commit(lambda: runs_told.send(sender=None, runs=runs), robust=True)",
         "partial(runs_told.send, sender=None, runs=runs)()",
     ),
     one(
@@ -241,7 +241,7 @@ WORKFLOWS = (
         "workers get a step of a transaction that rolls back",
         (f"{_HANDING_ON}::test_a_rollback_publishes_nothing",),
         "executions/dispatch/handing_on.py",
-        "transaction.on_commit(partial(self._send, queue, batch, chance))",
-        "self._send(queue, batch, chance)",
+        "            transaction.on_commit(partial(self._send, queue, batch, chance))",
+        "            self._send(queue, batch, chance)",
     ),
 )

@@ -7,7 +7,6 @@ a scheduler advances their runs a second later.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -27,7 +26,7 @@ def tell(run_ids: Iterable[UUID | None]) -> None:
     """Tell of runs with something in their inbox, after this transaction commits."""
     runs = sorted({run_id for run_id in run_ids if run_id is not None})
     if runs:
-        transaction.on_commit(partial(runs_told.send, sender=None, runs=runs), robust=True)
+        transaction.on_commit(lambda: runs_told.send(sender=None, runs=runs), robust=True)
 
 
 def retry_take(**facts: Any) -> UUID:

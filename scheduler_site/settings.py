@@ -225,7 +225,6 @@ CHANNEL_LAYERS = {"default": {"BACKEND": "notifications.channel_layer.LiveChanne
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["api.tenants.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["api.protocol.permissions.HasScope"],
-    "DEFAULT_THROTTLE_CLASSES": ["api.protocol.rate_limits.CallRate"],
     "DEFAULT_PARSER_CLASSES": ["api.protocol.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["api.protocol.renderers.OrjsonRenderer"],
     "DEFAULT_SCHEMA_CLASS": "api.protocol.schema.ProblemAutoSchema",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +27,7 @@ from workflows.advance.run import Run
 from workflows.advance.scope import STATUS_OF
 from workflows.advance.stage import open_run
 from workflows.advance.waiting import CANCELLED
-from workflows.advance.writing import wake, write
+from workflows.advance.writing import write
 from workflows.marking import (
     ACTIONS,
     SKIPPED,
@@ -206,15 +205,13 @@ def _change(
         change(run)
         run.judge()
         write([run])
-        wake([run])
         name, facts = entry
         audit.record_many(tenant_id, actor, [audit.Change(name, "run", run_id, after=facts)])
         if left := run.to_take_back:
             # After the commit, of a caller's transaction too: until then the run's lock is held.
-            transaction.on_commit(partial(take_back, {run_id: left}), robust=True)
+            transaction.on_commit(lambda: take_back({run_id: left}), robust=True)
         if any(wait.kind == PAUSING for wait in run.changes.waits):
-            settle = partial(settle_pause, tenant_id, run_id)
-            transaction.on_commit(settle, robust=True)
+            transaction.on_commit(lambda: settle_pause(tenant_id, run_id), robust=True)
 
 
 def _locked(tenant_id: UUID, run_id: UUID) -> Run:

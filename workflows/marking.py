@@ -14,7 +14,7 @@ from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import first_id_at, moment_of, step_id
 from tasks.workflow.step_states import StepState
-from workflows.advance.kept_items import takes_of_kept
+from workflows.advance.kept_items import Before, takes_of_kept
 from workflows.advance.outputs import OutputInvalid, checked
 from workflows.advance.reading import MILLISECOND
 from workflows.advance.records import StepEnd
@@ -129,10 +129,11 @@ def _following(ended: EndedWorkflowRun, plan: Plan, number: int, state: StepStat
     for one in plan.steps:
         stopped = states[one] in (StepState.BLOCKED, StepState.CANCELLED)
         unneeded = one in behind and states[one] == StepState.SKIPPED and one not in by_hand
-        if stopped or unneeded:
+        if stopped or unneeded or states[one] == StepState.PENDING:
             states[one], takes[one] = StepState.PENDING, 0
     again = {one for one in plan.steps if states[one] == StepState.PENDING}
-    for one, take in takes_of_kept(plan, plan, old, old_takes, again | {number}).items():
+    before = Before(plan, old, old_takes, ended.parent_run is not None)
+    for one, take in takes_of_kept(before, plan, again | {number}).items():
         takes[one] = take
     states[number], takes[number] = state, ended.take + 1
     return NextTake(plan, states, takes, ended.ends + 1)

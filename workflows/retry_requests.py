@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -89,7 +88,7 @@ def _cancel_first(live: WorkflowRun, retry: Retry, actor: Actor) -> None:
         },
     )
     # Behind the callback that takes back what is open: then the run may have ended.
-    transaction.on_commit(partial(begin_wanted, [live.pk]), robust=True)
+    transaction.on_commit(lambda: begin_wanted([live.pk]), robust=True)
 
 
 def _refuse_early(live: WorkflowRun, retry: Retry) -> None:

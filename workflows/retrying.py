@@ -33,7 +33,7 @@ from tasks.payloads import check_payload_size
 from tasks.workflow.step_states import StepState
 from tenants.models import Tenant
 from workflows import transitions
-from workflows.advance.kept_items import takes_of_kept
+from workflows.advance.kept_items import Before, takes_of_kept
 from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
 
@@ -247,9 +247,12 @@ def _following(ended: EndedWorkflowRun, before: Plan, plan: Plan, retry: Retry) 
     states, takes = bytearray(plan.size), bytearray(plan.size)
     for number in plan.steps:
         if number in before.steps and number not in redone:
-            states[number], takes[number] = old[number], old_takes[number]
+            states[number] = old[number]
+            takes[number] = old_takes[number] if old[number] != StepState.PENDING else 0
     if retry.key is None and retry.override is None:
-        for number, take in takes_of_kept(before, plan, old, old_takes, redone).items():
+        again = {number for number in plan.steps if states[number] == StepState.PENDING}
+        taken = Before(before, old, old_takes, ended.parent_run is not None)
+        for number, take in takes_of_kept(taken, plan, again | redone).items():
             takes[number] = take
     if all(states[number] != StepState.PENDING for number in plan.steps):
         raise Conflict("Nothing of the run has failed.", code="nothing_to_retry")

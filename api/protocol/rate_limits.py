@@ -2,8 +2,8 @@
 
 The rate is counted in Redis, for all web processes together; without Redis no call is refused for
 it. The part of a process is counted there: callers of one tenant whose calls take long leave a
-quarter of its threads to others. A tenant without limits has neither, and the calls of workers,
-which wait for work and report on it, have no rate.
+quarter of its connections to the database to others. A tenant without limits has neither, and the
+calls of workers, which wait for work and report on it, do not count.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import Counter
 from hashlib import sha256
+from itertools import count
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
@@ -24,16 +24,19 @@ from api.protocol.permissions import required_scope
 from shared.conf import conf
 from shared.exceptions import PunctualError
 from shared.redis_client import RATE_PREFIX, ConnectionFailed, client, lua
+from shared.web_pool import POOL
 
 #: Threads of a web process that work on requests: more than there are connections to the database,
 #: so that requests that need none are answered meanwhile.
 THREADS = 16
-#: Calls of one tenant that a web process works on at a time.
-MOST_AT_ONCE = THREADS * 3 // 4
+#: Slow calls of one tenant that a web process works on at a time: each holds one of the process's
+#: connections to the database, of which it leaves a quarter to others.
+MOST_AT_ONCE = POOL["max_size"] * 3 // 4
+SLOW_SECONDS = 1.0
 #: A key may make the calls of this many seconds at once.
 BURST_SECONDS = 2
 #: After Redis has not answered, it is not asked for this long.
-_AWAY_SECONDS = 1.0
+_AWAY_SECONDS = 10.0
 
 
 class RateLimited(PunctualError):
@@ -67,14 +70,12 @@ class CallRate(BaseThrottle):
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """Spend a call of the key's rate; raise RateLimited where it has none left."""
-        caller = cast(object, request.auth)
-        if not isinstance(caller, Credentials):
+        if not counts(request, view):
             return True
+        caller = cast(Credentials, request.auth)
         rate = calls_per_second(caller)
-        if rate is None or required_scope(view, request.method or "") == "worker":
-            return True
-        found = _spend(caller.identity, rate)
-        if found is None:
+        found = _spend(caller.identity, rate) if rate else None
+        if rate is None or found is None:
             return True
         allowed, left, next_in, full_in = found
         request.spent = Spent(left, math.ceil(full_in / 1000))  # type: ignore[attr-defined]
@@ -86,51 +87,82 @@ class CallRate(BaseThrottle):
         return True
 
 
+def counts(request: Request, view: Any) -> bool:
+    """Return whether a call counts: of a key whose tenant has limits, and not the work of a worker.
+
+    A fleet of workers shares a key, and its leases wait for work and return together.
+    """
+    caller = cast(object, request.auth)
+    if not isinstance(caller, Credentials) or caller.unlimited:
+        return False
+    needed = required_scope(view, request.method or "")
+    return not (needed == "worker" and needed in caller.scopes)
+
+
 def calls_per_second(caller: Credentials) -> int | None:
     """Return how many calls the caller may make a second, None for any number."""
     return None if caller.unlimited else conf().api_calls_per_second or None
 
 
 class _Away:
-    """Since when Redis is known not to answer, by the process's own clock."""
+    """Whether Redis did not answer the last time, and until when it is not asked again."""
 
+    failing = False
     until = float("-inf")
 
 
 def _spend(caller: str, rate: int) -> tuple[int, int, int, int] | None:
     """Return the answer of the script; None while Redis does not answer."""
-    if time.monotonic() < _Away.until:
+    now = time.monotonic()
+    if now < _Away.until:
         return None
+    if _Away.failing:
+        # One call finds out whether Redis is back: a server that hangs must not hold all threads.
+        _Away.until = now + _AWAY_SECONDS
     key = RATE_PREFIX + sha256(caller.encode()).hexdigest()
     try:
         found = client().eval(lua("rate"), 1, key, rate, rate * BURST_SECONDS)
     except ConnectionFailed:
-        _Away.until = time.monotonic() + _AWAY_SECONDS
+        _Away.failing, _Away.until = True, time.monotonic() + _AWAY_SECONDS
         return None
+    _Away.failing, _Away.until = False, float("-inf")
     return cast(tuple[int, int, int, int], tuple(cast(list[int], found)))
 
 
 class AtOnce:
-    """Counts the calls of each tenant that this process works on."""
+    """The calls of each tenant that this process works on, with the moments of their begin.
+
+    A tenant has at most ``most`` at a time once the oldest of them takes longer than
+    ``SLOW_SECONDS``: quick calls wait for a thread, as those of others do.
+    """
 
     def __init__(self, most: int = MOST_AT_ONCE) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._calls: Counter[UUID] = Counter()
+        self._calls: dict[UUID, dict[int, float]] = {}
+        self._numbers = count()
 
-    def begin(self, tenant_id: UUID) -> None:
-        """Count a call that begins; raise RateLimited where the tenant has as many as it may."""
+    def begin(self, tenant_id: UUID) -> tuple[UUID, int]:
+        """Count a call that begins; raise RateLimited where the tenant has no room for it.
+
+        The answer is for :meth:`end`.
+        """
+        now = time.monotonic()
         with self._lock:
-            if self._calls[tenant_id] < self._most:
-                self._calls[tenant_id] += 1
-                return
+            own = self._calls.setdefault(tenant_id, {})
+            if len(own) < self._most or now - next(iter(own.values())) < SLOW_SECONDS:
+                number = next(self._numbers)
+                own[number] = now
+                return tenant_id, number
         raise RateLimited(f"{self._most} calls of this tenant are being answered here.", 1)
 
-    def end(self, tenant_id: UUID) -> None:
+    def end(self, call: tuple[UUID, int]) -> None:
         """Count a call that has ended."""
+        tenant_id, number = call
         with self._lock:
-            self._calls[tenant_id] -= 1
-            if not self._calls[tenant_id]:
+            own = self._calls[tenant_id]
+            del own[number]
+            if not own:
                 del self._calls[tenant_id]
 
 

@@ -26,7 +26,7 @@ from rest_framework.views import APIView
 from api.protocol.accept import best, names, not_acceptable
 from api.protocol.authentication import Credentials
 from api.protocol.query import Parameter, read_query
-from api.protocol.rate_limits import at_once
+from api.protocol.rate_limits import CallRate, at_once, counts
 from api.protocol.renderers import JSON, PROBLEM_JSON
 from shared.actor import Actor
 from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable, VersionMismatch
@@ -52,6 +52,7 @@ class PunctualView(APIView):
     served_as: ClassVar[tuple[str, ...]] = (JSON,)
     #: Methods that compare If-Match with a version; to others it is refused.
     versioned: ClassVar[frozenset[str]] = frozenset()
+    throttle_classes = (CallRate,)
     # No OPTIONS: its answer would show names of classes.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     metadata_class = None
@@ -87,10 +88,8 @@ class PunctualView(APIView):
             takes = ", ".join(self.allowed_methods)
             raise MethodNotAllowed(method, f"This path does not take {method[:20]}, only {takes}.")
         super().initial(request, *args, **kwargs)
-        caller = cast(object, request.auth)
-        if isinstance(caller, Credentials) and not caller.unlimited:
-            at_once.begin(caller.tenant_id)
-            self._counted = caller.tenant_id
+        if counts(request, self):
+            self._counted = at_once.begin(self.tenant_id)
         if request.auth is not None:
             structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))
         stated = self.query_parameters.get("GET" if method == "HEAD" else method, {})

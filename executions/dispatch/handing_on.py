@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from executions import transitions
 from executions.dispatch import scarcity
@@ -61,8 +61,8 @@ class HandingOn:
     def hand_on(self, pools: Mapping[UUID, str], chance: Chance) -> set[UUID]:
         """Claim executions that this transaction has made; publish them after it commits.
 
-        ``pools`` are theirs. Return the claimed ones: not those that are on hold, nor those whose
-        destination has a limit or parked work.
+        ``pools`` are theirs. Return the claimed ones: not those that are on hold, whose destination
+        has a limit or parked work, or whose partition has no scheduler.
         """
         claimed = transitions.mark_queued_at_once(list(pools), chance.incarnation)
         queues: dict[str, list[Claimed]] = defaultdict(list)
@@ -73,15 +73,21 @@ class HandingOn:
         return {row.id for row in claimed}
 
     def _send(self, queue: str, batch: list[Claimed], chance: Chance) -> None:
+        """Publish; what is left of the batch after any error is taken back.
+
+        It raises nothing: the transaction has been committed, and other hooks follow. What cannot
+        be taken back returns when its lease ends, as after the death of this process.
+        """
         sending = Sending(self.publish, self.signing_secrets, batch)
         try:
             sending.send(queue, chance.incarnation, chance.offset)
             return
         except ConnectionFailed:
             log.warning("publish_failed", extra={"count": len(sending.owed)})
+        except Exception:
+            log.exception("publish_failed", extra={"count": len(sending.owed)})
         try:
             sending.take_back()
             wake_stage_on_commit("dispatch")
-        except Unavailable:
-            # Rescue returns it when its lease ends, as with a process that dies here.
+        except (Unavailable, DatabaseError):
             log.warning("not_taken_back", extra={"count": len(sending.owed)})

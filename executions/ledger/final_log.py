@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -60,18 +59,18 @@ def note_ended(finals: Sequence[Final], attempts: Sequence[LastAttempt]) -> None
     """Log a line for each execution when the transaction commits, and none if it does not."""
     if finals:
         last = {one.execution_id: one for one in attempts}
-        transaction.on_commit(partial(_write_ended, finals, last), robust=True)
+        transaction.on_commit(lambda: _write_ended(finals, last), robust=True)
 
 
 def note_cancelled(ids: Sequence[UUID], reason: str) -> None:
     """Log one line for executions cancelled before their start, when the transaction commits."""
     if ids:
-        transaction.on_commit(partial(_write_cancelled, ids, reason), robust=True)
+        transaction.on_commit(lambda: _write_cancelled(ids, reason), robust=True)
 
 
 def note_ended_before(ids: Sequence[UUID]) -> None:
     """Log one line for open executions that the history had as ended, on commit."""
-    transaction.on_commit(partial(_write_ended_before, ids), robust=True)
+    transaction.on_commit(lambda: _write_ended_before(ids), robust=True)
 
 
 def _write_ended(finals: Sequence[Final], last: Mapping[UUID, LastAttempt]) -> None:

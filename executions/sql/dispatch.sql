@@ -210,7 +210,9 @@ ORDER BY m.due_at
 
 -- part: without_limits
 -- Those of the named executions that are due and on no hold, whose destination has neither a limit
--- nor parked work. Primary key; index open_executions_parked_idx.
+-- nor parked work, and whose partition has a scheduler that lives: behind the fence of a restore, and
+-- where an operator has stopped the schedulers, nothing starts. Primary keys; index
+-- open_executions_parked_idx.
 chosen AS MATERIALIZED (
     SELECT e.id FROM open_executions e
     WHERE e.id = ANY(%(ids)s::uuid[]) AND e.status = 'PENDING' AND e.due_at <= now()
@@ -223,6 +225,9 @@ chosen AS MATERIALIZED (
           SELECT FROM open_executions w
           WHERE w.status IN ('PENDING', 'RETRYING') AND NOT w.held AND w.parked
             AND w.tenant_id = e.tenant_id AND w.destination = e.destination)
+      AND EXISTS (
+          SELECT FROM partition_leases l JOIN scheduler_nodes n ON n.id = l.owner
+          WHERE l.partition = e.partition AND coalesce(l.expires_at, n.lease_expires_at) > now())
     ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
 )
 

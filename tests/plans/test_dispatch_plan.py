@@ -60,6 +60,7 @@ def test_what_was_just_made_is_claimed_by_its_ids(plans: Any):
     alpha = make_tenant("Alpha")
     made = [make_execution(alpha) for _ in range(3)]
     Execution.objects.update(due_at=F("due_at") - timedelta(minutes=1))
+    Partitions().run_once()
 
     with plans() as found:
         claimed = transitions.mark_queued_at_once([row.id for row in made], "now")

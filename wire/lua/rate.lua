@@ -8,6 +8,10 @@ local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
 local each = 1000 / tonumber(ARGV[1])
 local most = tonumber(ARGV[2]) * each
 local full = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
+if full - now > most then
+  -- No call is counted so far ahead: the clock was set back.
+  full = now
+end
 local after = full + each
 if after - now > most then
   return {0, 0, math.ceil(after - now - most), math.ceil(full - now)}

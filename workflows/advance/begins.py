@@ -18,7 +18,7 @@ from tasks.workflow.fans import Fan
 from tasks.workflow.references import Budget, Scope, TemplateInvalid, TemplateTooLarge, render
 from tasks.workflow.step_states import StepState
 from workflows.advance import children, waiting
-from workflows.advance.kept_items import kept_ends, kept_from
+from workflows.advance.kept_items import kept_among, kept_ends
 from workflows.advance.outputs import MOST_BYTES, MOST_BYTES_OF_FAN, OutputInvalid
 from workflows.advance.records import Failure, FanRow, NewWait, StepBegin, StepEnd
 from workflows.advance.rendering import bounded, own_of
@@ -111,16 +111,15 @@ class Beginnings:
         row = run.fans.get(number)
         if row is None or run.phase in (RunPhase.PAUSED, RunPhase.CANCELLING):
             return
-        if row.kept is None:
-            row.kept = kept_from(run.row.id, number, row)
         while run.is_open(number) and self._bytes < MOST_BYTES_BEGUN:
             begun = row.fan.begin(min(_ITEMS, MOST_BEGINS - len(run.changes.begins)))
             if not begun:
                 break
             run.changes.fans.add(number)
             decided = waiting.decided(run, number)
+            kept = kept_among(run.row.id, number, row, begun)
             for item in begun:
-                if item in row.kept:
+                if item in kept:
                     row.fan.succeeded += 1
                 elif item not in decided:
                     self._begin_item(number, item, row)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
+from executions.choices import COMPENSATION
 from workflows.advance.records import Told
 from workflows.advance.run import Run
 from workflows.plan import Call
@@ -19,20 +20,22 @@ def in_places_left(
 ) -> dict[UUID, str]:
     """Return executions that begin with their pools: of these, and as many as have ended there.
 
-    Urgent ones come first.
+    Urgent ones come first; none of a step that this advance takes back.
     """
     by_id = {one.row.id: one for one in runs}
     left = Counter(
         call.pool
         for event in told
         if event.kind == "ended" and event.status in _BY_WORKER and event.step is not None
+        # What undid a step may have had a place in another pool.
+        if event.item != COMPENSATION
         if (call := by_id[event.run_id].plan.calls.get(event.step)) is not None
     )
     begun: list[tuple[Call, UUID]] = [
         (one.plan.calls[begin.step], begin.execution_id)
         for one in runs
         for begin in one.changes.begins
-        if begin.child is None and not begin.undoes
+        if begin.child is None and not begin.undoes and begin.step not in one.to_take_back
     ]
     found: dict[UUID, str] = {}
     for call, execution_id in sorted(begun, key=lambda pair: pair[0].priority):

@@ -7,6 +7,7 @@ that it repeats; the output stays with that one.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from shared.sql import rows
@@ -16,32 +17,49 @@ from workflows.advance.records import FanRow, StepEnd
 from workflows.plan import Plan
 
 KEPT = "kept"
-#: A fan-out that ended so runs only its other items again; what was undone runs as a whole.
-_RESUMED = (StepState.FAILED, StepState.CANCELLED)
+#: A fan-out that ended so, or has not begun again since, runs only its other items again; what was
+#: undone runs as a whole.
+_RESUMED = (StepState.FAILED, StepState.CANCELLED, StepState.PENDING)
 
 
-def takes_of_kept(
-    before: Plan, plan: Plan, states: Sequence[int], takes: Sequence[int], redone: Collection[int]
-) -> dict[int, int]:
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The take before a next one: its version, the states of its steps, and the take of each."""
+
+    plan: Plan
+    states: Sequence[int]
+    takes: Sequence[int]
+    #: Whether a step of another run has begun the run.
+    is_child: bool
+
+
+def takes_of_kept(before: Before, plan: Plan, again: Collection[int]) -> dict[int, int]:
     """Return the fan-outs among the steps that run again whose items are kept, and of which take.
 
     Their list is the same: it is written as before, and nothing that it may name runs again. The
-    caller has seen that the input is the same, too.
+    caller has seen that the input is the same, too. The outputs of the items were kept before if
+    they are from now on.
     """
     return {
-        number: takes[number]
-        for number in redone
+        number: before.takes[number]
+        for number in again
         if number in plan.steps
-        and number in before.steps
-        and states[number] in _RESUMED
+        and number in before.plan.steps
+        and before.takes[number]
+        and before.states[number] in _RESUMED
         and _list_of(plan, number) is not None
-        and _list_of(plan, number) == _list_of(before, number)
-        and not any(plan.graph.comes_before(one, number) for one in redone if one != number)
+        and _list_of(plan, number) == _list_of(before.plan, number)
+        and (not _is_named(plan, number, before) or _is_named(before.plan, number, before))
+        and not any(plan.graph.comes_before(one, number) for one in again if one != number)
     }
 
 
 def _list_of(plan: Plan, number: int) -> object:
     return plan.steps[number].get("for_each")
+
+
+def _is_named(plan: Plan, number: int, before: Before) -> bool:
+    return number in plan.named or (before.is_child and number in plan.last)
 
 
 def kept_ends(run_id: UUID, step: int, take: int) -> list[StepEnd]:
@@ -66,10 +84,12 @@ def kept_ends(run_id: UUID, step: int, take: int) -> list[StepEnd]:
     ]
 
 
-def kept_from(run_id: UUID, step: int, row: FanRow) -> set[int]:
-    """Return the kept items of a fan-out whose turn has not come."""
+def kept_among(run_id: UUID, step: int, row: FanRow, items: range) -> Collection[int]:
+    """Return which of a fan-out's items, whose turn has come, are kept."""
+    if row.kept is not None:
+        return row.kept
     if row.take == 1:
-        return set()
+        return ()
     place = {"run": run_id, "step": step, "take": row.take, **bounds([run_id])}
-    parameters = {**place, "first": row.fan.begun}
+    parameters = {**place, "first": items.start, "end": items.stop}
     return {item for (item,) in rows("workflow_runs/kept_items", parameters)}

@@ -113,7 +113,7 @@ class FanRow:
     sealed_items: bytes = b""
     #: Of one that begins in this advance: the take whose succeeded items it keeps, 0 for none.
     kept_of: int = 0
-    #: The kept items whose turn has not come; None where they are not read yet.
+    #: Of one that begins in this advance: its kept items, which are not written yet.
     kept: set[int] | None = None
 
     @cached_property

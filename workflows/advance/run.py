@@ -19,6 +19,7 @@ from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.advance import compensating, waiting
 from workflows.advance.begins import Beginnings, Prepared, failure_of
+from workflows.advance.kept_items import kept_ends
 from workflows.advance.outputs import OutputInvalid, output_of
 from workflows.advance.records import (
     Changes,
@@ -201,12 +202,19 @@ class Run:
             self.known.learn(number, output)
         if end.started_at is None:
             end.started_at = waiting.begin_of(self, number)
+        if self.states[number] == StepState.PENDING:
+            self._keep_items(number)
         self.states[number], self.takes[number] = state, self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number
         self.append(end)
         self._stop_waiting(number)
         self._changed.add(number)
+
+    def _keep_items(self, number: int) -> None:
+        """Keep the items of a fan-out that ends before it begins again, for a later take."""
+        if self.takes[number]:
+            self.changes.ends.extend(kept_ends(self.row.id, number, self.takes[number]))
 
     def pause(self) -> None:
         """Begin no step and undo none, from the commit on."""
@@ -329,6 +337,7 @@ class Run:
         if state is StepState.SUCCEEDED and number in self.named:
             output = made.output if made else None
             end.output = seal_output(output, self.row.id, number, -1, self.row.take)
+        self._keep_items(number)
         self.takes[number] = self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from workflows.advance import reading
 from workflows.advance.handing_on import in_places_left
 from workflows.advance.records import RunRow, Told
 from workflows.advance.run import Run
-from workflows.advance.writing import wake, write
+from workflows.advance.writing import write
 from workflows.plan import Plan, plan_of
 
 log = logging.getLogger("workflows.advance")
@@ -39,9 +40,7 @@ def advance(run_ids: Iterable[UUID], handing_on: HandingOn | None = None) -> dic
         chance = handing_on.chance() if handing_on else None
         try:
             with transaction.atomic():
-                runs, told = _advance(part)
-                full = len(told) >= MOST_TOLD
-                wake(runs, _hand_on(runs, told, handing_on, chance))
+                runs, full = _advance(part, partial(_hand_on, handing_on, chance))
         except DatabaseError:
             raise
         except Exception:
@@ -64,10 +63,12 @@ def open_run(row: RunRow) -> Run:
     return found
 
 
-def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], list[Told]]:
+def _advance(
+    run_ids: Sequence[UUID], hand_on: Callable[[Sequence[Told], Sequence[Run]], Collection[UUID]]
+) -> tuple[list[Run], bool]:
     locked = reading.lock(run_ids)
     if not locked:
-        return [], []
+        return [], False
     plans = {row.id: plan for row in locked if (plan := _plan(row))}
     # What is taken is applied: of a run that cannot be judged it stays.
     locked = [row for row in locked if row.id in plans]
@@ -79,17 +80,20 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], list[Told]]:
         by_id[event.run_id].apply(event, ended)
     for one in runs:
         one.judge()
-    write(runs)
-    return runs, told
+    write(runs, partial(hand_on, told))
+    return runs, len(told) >= MOST_TOLD
 
 
 def _hand_on(
-    runs: Sequence[Run], told: Sequence[Told], handing_on: HandingOn | None, chance: Chance | None
-) -> set[UUID]:
+    handing_on: HandingOn | None,
+    chance: Chance | None,
+    told: Sequence[Told],
+    runs: Sequence[Run],
+) -> Collection[UUID]:
     if handing_on is None or chance is None:
-        return set()
+        return ()
     found = in_places_left(runs, told, chance.pools)
-    return handing_on.hand_on(found, chance) if found else set()
+    return handing_on.hand_on(found, chance) if found else ()
 
 
 def _opened(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,8 +16,11 @@ from workflows.advance.records import NewWait, RunRow, StepEnd
 from workflows.advance.run import Run
 from workflows.signals import own_names
 
+#: Hands steps that begin to workers at once; returns the executions that it has handed on.
+HandOn = Callable[[Sequence[Run]], Collection[UUID]]
 
-def write(runs: Sequence[Run]) -> None:
+
+def write(runs: Sequence[Run], hand_on: HandOn | None = None) -> None:
     """Store the changes of locked runs; end those of which nothing is open."""
     append_ends(
         [
@@ -29,16 +32,14 @@ def write(runs: Sequence[Run]) -> None:
     _write_waits(runs)
     _write_fans(runs)
     transitions.begin_steps([(one.row, one.plan, one.changes.begins) for one in runs])
+    # Before the ends, which lock rows that all share for as long as the transaction lasts.
+    handed_on = hand_on(runs) if hand_on else ()
     if runs:
         _update(runs)
     if over := [(one, status) for one in runs if (status := one.status) is not None]:
         transitions.end_runs([end_of(one, status) for one, status in over])
     if abandoned := [one.row for one in runs if one.abandoned]:
         transitions.archive_unbegun(abandoned)
-
-
-def wake(runs: Sequence[Run], handed_on: Collection[UUID] = ()) -> None:
-    """Wake the stages of the schedulers that have to do with what was written, after the commit."""
     # The begin of a sub-workflow passes the gate; other stages find nothing new in the rest.
     if any(begin.child for one in runs for begin in one.changes.begins):
         wake_schedulers_in(0.0)

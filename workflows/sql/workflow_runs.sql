@@ -142,10 +142,11 @@ WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item 
 ORDER BY s.item
 
 -- name: kept_items
--- Returns the items of a fan-out that a take has kept, from an item on. Index
+-- Returns which items of a fan-out a take has kept, from one to before another. Index
 -- workflow_steps_of_run_idx.
 SELECT s.item FROM workflow_steps s
-WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item >= %(first)s
+WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s
+  AND s.item >= %(first)s AND s.item < %(end)s
   AND s.id >= %(low)s AND s.id < %(high)s AND s.reason = 'kept'
 
 -- name: ends_in_order

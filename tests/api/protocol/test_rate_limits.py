@@ -12,6 +12,7 @@ from api.protocol.rate_limits import MOST_AT_ONCE, AtOnce, RateLimited
 from shared.conf import conf
 from shared.ids import new_id
 from shared.redis_client import RATE_PREFIX, client, lua
+from shared.web_pool import POOL
 from tenants.models import Tenant
 from tests.support.api import ApiClient, make_client, make_tenant
 from tests.support.closed_redis import closed_redis
@@ -114,6 +115,9 @@ def test_workers_have_no_rate(tenant: Tenant):
 
     assert {answer.status_code for answer in answers} == {200}
     assert "RateLimit" not in answers[0].headers
+    reader = make_client(tenant, ["read"])
+    refused = [reader.post("/v1/pools/gpu/lease", {"worker": "w1"}) for _ in range(5)]
+    assert [answer.status_code for answer in refused] == [403] * 4 + [429]
 
 
 def test_a_tenant_without_limits_has_no_rate(tenant: Tenant, caller: ApiClient):
@@ -140,13 +144,45 @@ def test_without_redis_no_call_is_refused(caller: ApiClient, monkeypatch: pytest
         asked.append("asked")
         return closed_redis()
 
+    now = Moment(monkeypatch)
     monkeypatch.setattr(rate_limits, "client", away)
-    monkeypatch.setattr(rate_limits._Away, "until", float("-inf"))
-    monkeypatch.setattr(rate_limits, "_AWAY_SECONDS", 3600.0)
 
     assert statuses(caller, 6) == [200] * 6
     # A server that hangs is not asked by each call.
-    assert asked == ["asked"]
+    assert len(asked) == 1
+    now.seconds += 10.0
+    assert statuses(caller, 3) == [200] * 3
+    assert len(asked) == 2
+
+
+def test_one_call_finds_out_whether_redis_is_back(
+    caller: ApiClient, monkeypatch: pytest.MonkeyPatch
+):
+    now = Moment(monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr(rate_limits, "client", closed_redis)
+        statuses(caller, 1)
+    now.seconds += 10.0
+
+    def others_ask_meanwhile(name: str) -> str:
+        # While this one waits for the answer.
+        assert rate_limits._spend("another", 2) is None
+        return lua(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rate_limits, "lua", others_ask_meanwhile)
+        assert rate_limits._spend("one", 2) is not None
+    assert rate_limits._spend("another", 2) is not None
+
+
+class Moment:
+    """The process's own clock, and a Redis that has answered so far."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds = 1000.0
+        monkeypatch.setattr(rate_limits.time, "monotonic", lambda: self.seconds)
+        monkeypatch.setattr(rate_limits._Away, "failing", False)
+        monkeypatch.setattr(rate_limits._Away, "until", float("-inf"))
 
 
 def test_what_a_rate_keeps_expires_by_itself(caller: ApiClient):
@@ -157,33 +193,56 @@ def test_what_a_rate_keeps_expires_by_itself(caller: ApiClient):
     assert 0 < client().pttl(key) <= 500
 
 
-def test_a_tenant_has_a_part_of_a_process_at_a_time():
+def test_a_clock_that_was_set_back_refuses_no_call_for_long(caller: ApiClient, clock: Clock):
+    assert statuses(caller, 4) == [200] * 4
+
+    clock.milliseconds -= 3_600_000
+
+    assert statuses(caller, 5) == [200] * 4 + [429]
+
+
+def test_slow_calls_of_a_tenant_leave_room_for_others(monkeypatch: pytest.MonkeyPatch):
+    now = Moment(monkeypatch)
     calls, one, other = AtOnce(2), new_id(), new_id()
+    first = calls.begin(one)
     calls.begin(one)
-    calls.begin(one)
+    # Quick ones wait for a thread instead.
+    third = calls.begin(one)
+    now.seconds += 1.0
 
     with pytest.raises(RateLimited) as refused:
         calls.begin(one)
     calls.begin(other)
-    calls.end(one)
+    calls.end(first)
+    with pytest.raises(RateLimited):
+        calls.begin(one)
+    calls.end(third)
     calls.begin(one)
 
     assert (refused.value.status, refused.value.retry_after) == (429, 1)
-    assert 0 < MOST_AT_ONCE < rate_limits.THREADS
+
+
+def test_a_tenant_leaves_connections_and_threads_to_others():
+    assert 0 < MOST_AT_ONCE < POOL["max_size"] <= rate_limits.THREADS
 
 
 def test_a_crowd_of_one_tenant_is_refused_and_another_tenant_is_answered(
     tenant: Tenant, caller: ApiClient, monkeypatch: pytest.MonkeyPatch
 ):
+    now = Moment(monkeypatch)
     full = AtOnce(1)
-    full.begin(tenant.id)
+    slow = full.begin(tenant.id)
+    now.seconds += 1.0
     monkeypatch.setattr("api.protocol.views.at_once", full)
 
     refused = caller.get("/v1/me")
 
     assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
     assert statuses(make_client(make_tenant("Beta")), 1) == [200]
-    full.end(tenant.id)
+    worker = make_client(tenant, ["worker"])
+    assert worker.post("/v1/pools/gpu/lease", {"worker": "w1"}).status_code == 200
+    full.end(slow)
     # Calls that have been answered count no longer, nor do those that were refused or have failed.
     assert [*statuses(caller, 1), *statuses(caller, 1, "/v1/tasks/none")] == [200, 404]
+    now.seconds += 1.0
     assert statuses(caller, 1) == [200]

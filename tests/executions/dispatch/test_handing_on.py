@@ -7,13 +7,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 
 from executions.destinations.limits import change_limits
 from executions.dispatch import scarcity
 from executions.dispatch.handing_on import HandingOn
 from executions.models import Execution
+from executions.ownership import fence
+from executions.ownership.partitions import Partitions
+from shared.conf import conf
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, make_execution
@@ -43,8 +46,20 @@ def due(tenant: Tenant) -> Execution:
     return made
 
 
+def own_partitions() -> None:
+    """Let a scheduler own all partitions, and live."""
+    found = Partitions()
+    found.run_once()
+    assert len(found.ready) == conf().partition_count
+
+
 def hand_on(handing_on: HandingOn, *made: Execution) -> list[Execution]:
     """Hand work on in a transaction of its own; return what the workers have."""
+    own_partitions()
+    return claimed(handing_on, *made)
+
+
+def claimed(handing_on: HandingOn, *made: Execution) -> list[Execution]:
     chance = handing_on.chance()
     assert chance is not None
     with transaction.atomic():
@@ -111,6 +126,25 @@ def test_what_waits_for_a_destination_is_not_overtaken(alpha: Tenant, handing_on
     assert hand_on(handing_on, made) == []
 
 
+def test_behind_a_fence_nothing_starts(alpha: Tenant, handing_on: HandingOn):
+    beat("w1")
+    made = due(alpha)
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+
+    assert claimed(handing_on, made) == []
+
+
+def test_where_the_schedulers_were_stopped_nothing_starts(alpha: Tenant, handing_on: HandingOn):
+    beat("w1")
+    made = due(alpha)
+    own_partitions()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE scheduler_nodes SET lease_expires_at = now()")
+
+    assert claimed(handing_on, made) == []
+
+
 def test_there_is_a_chance_only_in_pools_whose_live_workers_take_work(handing_on: HandingOn):
     assert handing_on.chance() is None
 
@@ -154,6 +188,22 @@ def test_what_the_broker_refuses_waits_again(
     assert made.status == "PENDING"
 
 
+def test_what_an_error_kept_from_being_sent_waits_again(
+    alpha: Tenant, broker: Broker, django_capture_on_commit_callbacks: Any
+):
+    beat("w1")
+    made = due(alpha)
+
+    def fail(tenants: Any) -> Any:
+        raise LookupError("no key")
+
+    with django_capture_on_commit_callbacks(execute=True):
+        assert hand_on(HandingOn(broker.publish, fail), made) == [made]
+
+    made.refresh_from_db()
+    assert (made.status, broker.sent) == ("PENDING", [])
+
+
 def test_what_cannot_be_taken_back_keeps_its_lease(
     alpha: Tenant,
     handing_on: HandingOn,
@@ -178,6 +228,7 @@ def test_a_rollback_publishes_nothing(
 ):
     beat("w1")
     made = due(alpha)
+    own_partitions()
     chance = handing_on.chance()
     assert chance is not None
 

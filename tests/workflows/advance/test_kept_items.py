@@ -201,6 +201,63 @@ def test_a_fan_out_that_ends_as_it_begins_has_the_outputs_of_what_was_kept(tenan
     assert payloads_of(run_id, 2) == [{**counts, "outputs": ["first 0", None, "first 2"]}]
 
 
+def cancelled_before_it_begins(tenant: Tenant, run_id: UUID) -> None:
+    """Begin the next take of a run, and cancel it before its first advance."""
+    retry_run(tenant.id, run_id, Retry(), actor=ACTOR)
+    cancel_run(tenant.id, run_id, Scope(), actor=ACTOR)
+    go_on(run_id)
+    assert status_of(run_id) == "CANCELLED"
+
+
+def test_a_take_that_was_cancelled_before_it_began_loses_nothing(tenant: Tenant):
+    run_id = failed(tenant, 1)
+    cancelled_before_it_begins(tenant, run_id)
+
+    retry(tenant, run_id)
+
+    assert open_keys(run_id) == ["load[1]"]
+    work_on(run_id, fails_at(said="again"))
+    assert payloads_of(run_id, 2)[0]["outputs"] == ["first 0", "again 1", "first 2"]
+
+
+def test_behind_such_a_take_another_input_keeps_nothing(tenant: Tenant):
+    run_id = failed(tenant, 1)
+    cancelled_before_it_begins(tenant, run_id)
+
+    retry(tenant, run_id, override=Override([7, 8]))
+
+    assert open_keys(run_id) == ["load[0]", "load[1]"]
+
+
+def test_what_ends_before_it_begins_again_keeps_its_items_for_a_later_take(tenant: Tenant):
+    other = calls("other", payload="{{ input }}")
+    run_id = begin_run(make_workflow(tenant, [LOAD, other, SUM]), [0, 1])
+    rows = claim(run_id)
+    end(rows["load[0]"], result="first 0")
+    end(rows["load[1]"], "FAILED")
+    go_on(run_id)
+    assert status_of(run_id) == "FAILED"
+    retry_run(tenant.id, run_id, Retry(), actor=ACTOR)
+    begin_due(EVERYWHERE, 1000)
+    cancel_run(tenant.id, run_id, Scope(), actor=ACTOR)
+    go_on(run_id)
+    assert states(run_id)["load"] == "CANCELLED"
+
+    retry(tenant, run_id)
+
+    assert "load[0]" not in open_keys(run_id)
+    assert "load[1]" in open_keys(run_id)
+
+
+def test_items_whose_outputs_were_not_kept_run_again_where_they_are_named_now(tenant: Tenant):
+    run_id = failed(tenant, 1, steps=[LOAD])
+    edit(tenant, run_id, STEPS)
+
+    retry(tenant, run_id, latest=True)
+
+    assert open_keys(run_id) == ["load[0]", "load[1]", "load[2]"]
+
+
 def test_a_kept_item_is_shown_as_it_ran(tenant: Tenant):
     run_id = failed(tenant, 1)
     first = {row.item: row.pk for row in Execution.objects.filter(run_id=run_id, step=1)}
