@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from hashlib import sha256
 from itertools import count
+from time import monotonic
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
@@ -113,7 +113,7 @@ class _Away:
 
 def _spend(caller: str, rate: int) -> tuple[int, int, int, int] | None:
     """Return the answer of the script; None while Redis does not answer."""
-    now = time.monotonic()
+    now = monotonic()
     if now < _Away.until:
         return None
     if _Away.failing:
@@ -123,7 +123,7 @@ def _spend(caller: str, rate: int) -> tuple[int, int, int, int] | None:
     try:
         found = client().eval(lua("rate"), 1, key, rate, rate * BURST_SECONDS)
     except ConnectionFailed:
-        _Away.failing, _Away.until = True, time.monotonic() + _AWAY_SECONDS
+        _Away.failing, _Away.until = True, monotonic() + _AWAY_SECONDS
         return None
     _Away.failing, _Away.until = False, float("-inf")
     return cast(tuple[int, int, int, int], tuple(cast(list[int], found)))
@@ -147,7 +147,7 @@ class AtOnce:
 
         The answer is for :meth:`end`.
         """
-        now = time.monotonic()
+        now = monotonic()
         with self._lock:
             own = self._calls.setdefault(tenant_id, {})
             if len(own) < self._most or now - next(iter(own.values())) < SLOW_SECONDS:

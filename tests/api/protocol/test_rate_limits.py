@@ -180,7 +180,7 @@ class Moment:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seconds = 1000.0
-        monkeypatch.setattr(rate_limits.time, "monotonic", lambda: self.seconds)
+        monkeypatch.setattr(rate_limits, "monotonic", lambda: self.seconds)
         monkeypatch.setattr(rate_limits._Away, "failing", False)
         monkeypatch.setattr(rate_limits._Away, "until", float("-inf"))
 
