@@ -78,7 +78,7 @@ class CallRate(BaseThrottle):
         if rate is None or found is None:
             return True
         allowed, left, next_in, full_in = found
-        request.spent = Spent(left, math.ceil(full_in / 1000))  # type: ignore[attr-defined]
+        request.spent = Spent(left, math.ceil(full_in / 1000))  # type: ignore[attr-defined]  # read by the view
         if not allowed:
             raise RateLimited(
                 f"This key may make {rate} calls a second, and {rate * BURST_SECONDS} at once.",

@@ -68,7 +68,7 @@ def build(tenant: Tenant, operations: frozenset[str], partitions: Partitions) ->
     partitions.run_once()
     with pytest.MonkeyPatch.context() as patch:
         # The ends of steps stay in the inbox.
-        patch.setattr(stages, "advance", lambda runs: {})
+        patch.setattr(stages, "advance", lambda *_: {})
         return _build(tenant, operations, Rescuer(partitions))
 
 

@@ -29,7 +29,7 @@ def failures(monkeypatch: pytest.MonkeyPatch) -> list[Error]:
     """Return the errors of advances, which are logged and tried again by another pass."""
     found: list[Error] = []
 
-    def noting(runs: Any) -> Mapping[UUID, set[int]]:
+    def noting(runs: Any, *_: Any) -> Mapping[UUID, set[int]]:
         try:
             return advance(runs)
         except Error as error:

@@ -32,6 +32,7 @@ from tests.support.random_workflows import INPUT, Drawn, draw_end, draw_workflow
 from tests.support.workflow_oracle import Take, allows, end_of
 from tests.support.workflows import EVERYWHERE, go_on, make_workflow
 from workflows.advance import begins, stage
+from workflows.advance.kept_items import KEPT
 from workflows.begin import begin_due
 from workflows.control import pause_run, resume_run
 from workflows.plan import plan_of
@@ -251,7 +252,14 @@ def check_end(
         assert {run.before[key] for key in kept} <= {"SUCCEEDED", "SKIPPED"}
     assert run.retried_from not in kept
     assert all(states[key] == run.before[key] for key in kept)
-    assert [end.place for end in ends] == list(range(1, row.ends + 1))
+    own = {end.place: end for end in ends if end.reason != KEPT}
+    assert list(own) == list(range(1, row.ends + 1))
+    for end in ends:
+        if end.reason == KEPT:
+            assert run.retried_from is None or end.take < run.take
+            assert own[end.place].status == end.status == "SUCCEEDED"
+            assert (own[end.place].step, own[end.place].item) == (end.step, end.item)
+            assert end.take < run.take or (run.keys[end.step], end.item) not in take.executed
     for (key, item), status in run.ended.items():
         assert item < 0 or items[key][item] == status
     check_counts(run, take, rows)

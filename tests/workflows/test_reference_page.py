@@ -127,7 +127,7 @@ def test_the_reasons_are_those_of_the_code():
     wanted = found_in(
         r"\"(step_failed|deadline_exceeded|cancelled|paused|[a-z]+_not_met|dependency_failed"
         r"|skipped|marked_succeeded|approved|run_cancelled|not_begun|compensating|restored"
-        r"|output_too_large)\"",
+        r"|output_too_large|kept)\"",
         *("workflows/", "insight/presentation/workflow_runs.py"),
     )
 
