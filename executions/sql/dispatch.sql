@@ -215,7 +215,9 @@ ORDER BY m.due_at
 -- open_executions_parked_idx.
 chosen AS MATERIALIZED (
     SELECT e.id FROM open_executions e
-    WHERE e.id = ANY(%(ids)s::uuid[]) AND e.status = 'PENDING' AND e.due_at <= now()
+    WHERE e.id = ANY(%(ids)s::uuid[]) AND e.status = 'PENDING'
+      -- Due times are rounded to a millisecond, also upwards; a worker waits for its own.
+      AND e.due_at <= now() + interval '1 second'
       AND NOT e.held AND NOT e.parked
       AND NOT EXISTS (
           SELECT FROM destinations d
