@@ -17,7 +17,7 @@ BENCH_ARGS ?=
 CHAOS_ARGS ?=
 NOT_INSTALLED := 'Punctual is not running from $(CURDIR): it is not installed there (make setup).'
 
-.PHONY: help setup setup-dev up down ps test test-long fmt lint types check bench chaos screenshots clean
+.PHONY: help setup setup-oidc setup-dev lock sbom vulnerabilities up down ps test test-long fmt lint types check bench chaos screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,8 +75,20 @@ screenshots: setup-dev ## Take the pictures of docs/images from a running produc
 setup: ## Make the virtual environment and install the requirements
 	@.ci/install requirements.txt
 
+setup-oidc: ## The same, with the extra for sign-in by OpenID providers
+	@.ci/install requirements-oidc.txt
+
 setup-dev: ## The same, with the requirements of tests and checks
 	@.ci/install requirements-dev.txt
+
+lock: ## Write the lock files anew, after a requirements file has changed
+	@.ci/lock
+
+sbom: setup ## Print the bill of materials (CycloneDX JSON) of what is installed
+	@$(PYTHON) -m operations.bill_of_materials
+
+vulnerabilities: ## Look the locked packages up in a database of vulnerabilities, where one is named
+	@.ci/vulnerabilities
 
 clean: ## Remove the virtual environment, the data in var and every cache
 	@python=$(PYTHON); [ -x $$python ] || python=python3; code=0; \

@@ -44,7 +44,7 @@ from api.protocol.views import PunctualView
 from shared import sql
 from shared.encryption import open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, PunctualError
-from shared.sealing_contexts import idempotency_context
+from shared.sealing_contexts import Context, idempotency_context
 from shared.sql_arrays import of_blobs, of_integers, of_moments, of_texts
 from tenants.models import IdempotencyRecord, Tenant
 
@@ -105,14 +105,14 @@ class Call:
     seconds: int
 
     @property
-    def context(self) -> bytes:
+    def context(self) -> Context:
         """Return the context under which the stored answer is sealed."""
         return idempotency_context(self.tenant, self.key)
 
     @property
     def lock(self) -> int:
         """Return the number of the lock that holds the key."""
-        digest = hashlib.blake2b(self.context, digest_size=8).digest()
+        digest = hashlib.blake2b(self.context.label, digest_size=8).digest()
         return int.from_bytes(digest, "big", signed=True)
 
 
@@ -266,8 +266,7 @@ def call_of(view: PunctualView, request: Request, required: bool) -> Call | None
     asked = orjson.dumps(request.data, option=orjson.OPT_SORT_KEYS)
     path = request.get_full_path()
     content = b"\0".join((caller.identity.encode(), method.encode(), path.encode(), asked))
-    fingerprint = hashlib.sha256(content).digest()
-    return Call(caller.tenant_id, key, fingerprint, caller.idempotency_seconds)
+    return Call(caller.tenant_id, key, view.hash_of(content), caller.idempotency_seconds)
 
 
 def require_key(request: Request, why: str) -> None:
@@ -343,7 +342,7 @@ def storing(answered: Sequence[tuple[Call, HttpResponse]]) -> sql.Asked:
 def _stored_parts(call: Call, answer: HttpResponse) -> tuple[bytes, str]:
     """Return an answer's body sealed, and its headers that are stored."""
     headers = {name: answer[name] for name in _STORED_HEADERS if name in answer}
-    body = answer.stored if isinstance(answer, _Frozen) else answer.content
+    body: bytes = getattr(answer, "stored", answer.content)
     if len(body) > _PLAIN_BYTES:
         body, headers[_ENCODING] = gzip.compress(body, 1), "gzip"
     return seal(body, call.context), orjson.dumps(headers).decode()

@@ -133,7 +133,7 @@ class _Groups:
 
         Raise IdempotencyInProgress where a call with its key waits or runs.
         """
-        with self._first_of_its_key(member.call.context):
+        with self._first_of_its_key(member.call.context.label):
             self._join(member)
             if member.leads:
                 self._lead(member)

@@ -6,11 +6,16 @@ from django.urls import include, path
 
 _FOLDERS = (
     "tenants",
+    "members",
     "tasks",
     "workflows",
     "executions",
     "bulk_jobs",
+    "erasures",
+    "encryption_keys",
     "calendars",
+    "secrets",
+    "concurrency_keys",
     "destinations",
     "pauses",
     "pools",
@@ -19,6 +24,7 @@ _FOLDERS = (
     "forecast",
     "schedules",
     "alerts",
+    "audit",
     "protocol",
 )
 

@@ -4,8 +4,9 @@ A backlog of one-time webhooks passes its three stages one after the other: the 
 by the bulk API, their executions are prepared ahead of the due time, and from shortly before the
 due time on they are handed out, delivered and recorded. With ``--statements`` PostgreSQL counts the
 time of each statement too, which itself costs a few microseconds. The receiver's cost is shown, but
-not part of the sum.
-Run: ``python -m bench.costs --count 60000 --statements``.
+not part of the sum. With ``--tenants`` the same backlog is that of many tenants, which saturate the
+workers together.
+Run: ``python -m bench.costs --count 60000 --statements`` (``--tenants 100``).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 import psycopg
 
 from bench import command_line, report
+from bench.costs_tenants import ManyTenants
 from bench.installation import InstallationError
 from bench.peers import target
 from bench.peers.contender import CouldNotRunError
@@ -41,6 +43,8 @@ from shared.conf import Conf
 CREATE, PREPARE, RUN = "create", "prepare", "run"
 #: Tasks that a bulk call makes a second, on the cautious side.
 _CREATED_PER_SECOND = 1500.0
+#: Bulk calls that are made a second, on the cautious side: one for each of many tenants.
+_CALLS_PER_SECOND = 40.0
 _WARM_UP = 2000
 _RESTART_SECONDS = 30.0
 _STALL_SECONDS = 60.0
@@ -125,11 +129,11 @@ def measure(product: Punctual, receiver: Target, chosen: argparse.Namespace) -> 
     with ExitStack() as stack:
         statements = stack.enter_context(counting(product)) if chosen.statements else None
         meter = Meter(product.kinds() | {receiver.pid: TARGET}, chosen.count, statements)
-        warm_up = _plan(receiver, _WARM_UP, ahead)
+        warm_up = _plan(receiver, _WARM_UP, ahead, chosen.tenants)
         product.schedule(warm_up)
         _pass_on(product, warm_up, receiver)
         receiver.reset()
-        plan = _plan(receiver, chosen.count, ahead)
+        plan = _plan(receiver, chosen.count, ahead, chosen.tenants)
         with meter.stage(CREATE):
             product.schedule(plan)
         _wait_until(plan.at_ms / 1000 - ahead)
@@ -141,8 +145,9 @@ def measure(product: Punctual, receiver: Target, chosen: argparse.Namespace) -> 
     return meter.stages
 
 
-def _plan(receiver: Target, count: int, ahead: float) -> Plan:
-    lead = count / _CREATED_PER_SECOND + ahead + 5.0
+def _plan(receiver: Target, count: int, ahead: float, tenants: int) -> Plan:
+    calls = 0 if tenants == 1 else min(count, tenants)
+    lead = count / _CREATED_PER_SECOND + calls / _CALLS_PER_SECOND + ahead + 5.0
     return Plan(receiver.url, count, round((time.time() + lead) * 1000))
 
 
@@ -228,11 +233,16 @@ def options(arguments: list[str]) -> argparse.Namespace:
     """Return the command line's options; SystemExit for a backlog of nothing."""
     parser = argparse.ArgumentParser(prog="python -m bench.costs", description=__doc__)
     parser.add_argument("--count", type=int, default=60_000)
+    parser.add_argument(
+        "--tenants", type=command_line.above_zero, default=1, help="that share the backlog evenly"
+    )
     parser.add_argument("--statements", action="store_true", help="also of PostgreSQL's statements")
     report.add_arguments(parser)
     chosen = parser.parse_args(arguments)
     if chosen.count < 1:
         parser.error("--count has to be 1 or more")
+    if chosen.count < chosen.tenants:
+        parser.error("--count has to be at least the number of tenants")
     return chosen
 
 
@@ -240,7 +250,7 @@ def main(arguments: list[str]) -> int:
     """Run the report; InstallationError when it could not run to its end."""
     chosen = options(arguments)
     with tempfile.TemporaryDirectory() as scratch, target.running() as receiver:
-        product = Punctual()
+        product = Punctual() if chosen.tenants == 1 else ManyTenants(chosen.tenants)
         try:
             product.start(Path(scratch))
             stages = measure(product, receiver, chosen)
@@ -248,8 +258,14 @@ def main(arguments: list[str]) -> int:
             raise InstallationError(str(error)) from error
         finally:
             product.stop()
-    figures = {"count": chosen.count, "stages": {one.name: one.as_json() for one in stages}}
-    report.publish("costs", figures, lines_of(stages), chosen)
+    figures = {
+        "count": chosen.count,
+        "tenants": chosen.tenants,
+        "stages": {one.name: one.as_json() for one in stages},
+    }
+    # By another name: pages are written from the last result of a single tenant.
+    name = "costs" if chosen.tenants == 1 else "costs-tenants"
+    report.publish(name, figures, lines_of(stages), chosen)
     return 0
 
 

@@ -3,7 +3,8 @@
 Each pair runs both, every other one in reverse order, so that a machine that grows slower favours
 neither. Told are the means of each kind of process and stage, and the difference with its 95 %
 interval, of Student's t. The other checkout has its own environment (``make setup-dev``).
-Run: ``python -m bench.costs_beside --other ../before`` (``--pairs 10 --count 30000``).
+Run: ``python -m bench.costs_beside --other ../before`` (``--pairs 10 --count 30000``); with
+``--tenants 100`` the work is spread over tenants, where the other checkout knows that option, too.
 """
 
 from __future__ import annotations
@@ -108,16 +109,18 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--other", type=Path, required=True, help="the other checkout")
     parser.add_argument("--pairs", type=int, choices=sorted(_T95), default=10)
     parser.add_argument("--count", type=command_line.above_zero, default=30_000)
+    parser.add_argument("--tenants", type=command_line.above_zero, default=1)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
 
 
-def run_costs(checkout: Path, count: int) -> dict[str, Any]:
+def run_costs(checkout: Path, count: int, tenants: int = 1) -> dict[str, Any]:
     """Run ``bench.costs`` in a checkout and return its result."""
     with tempfile.TemporaryDirectory() as scratch:
-        command = [str(checkout / ".venv" / "bin" / "python"), "-m", "bench.costs"]
-        command += ["--count", str(count), "--results", scratch]
-        done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+        arguments = ["--count", str(count), "--results", scratch]
+        # An older checkout does not know the option, and needs none for a single tenant.
+        arguments += ["--tenants", str(tenants)] if tenants > 1 else []
+        done = _costs(checkout, *arguments)
         stored = list(Path(scratch).glob("*.json"))
         if done.returncode or len(stored) != 1:
             raise InstallationError(f"bench.costs in {checkout.name}: {done.stderr.strip()[-500:]}")
@@ -125,14 +128,31 @@ def run_costs(checkout: Path, count: int) -> dict[str, Any]:
         return found
 
 
+def _costs(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(checkout / ".venv" / "bin" / "python"), "-m", "bench.costs", *arguments]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+
+
+def require_tenants(checkout: Path) -> None:
+    """Raise InstallationError where a checkout's ``bench.costs`` knows no number of tenants."""
+    if "--tenants" not in _costs(checkout, "--help").stdout:
+        raise InstallationError(
+            f"bench.costs in {checkout.name} has no --tenants; compare a newer checkout, or leave "
+            "the option out"
+        )
+
+
 def main(arguments: list[str]) -> int:
     """Run the pairs and publish; InstallationError when a run could not come to its end."""
     chosen = options(arguments)
     places = {"other": chosen.other.resolve(), "here": CHECKOUT}
+    if chosen.tenants > 1:
+        # Before the first pair, not after its first half.
+        require_tenants(places["other"])
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in places}
     for pair in range(chosen.pairs):
         for name in sorted(places, reverse=pair % 2 == 0):
-            runs[name].append(run_costs(places[name], chosen.count))
+            runs[name].append(run_costs(places[name], chosen.count, chosen.tenants))
     publish(runs, chosen)
     return 0
 
@@ -143,11 +163,13 @@ def publish(runs: Mapping[str, Sequence[Mapping[str, Any]]], chosen: argparse.Na
     commits = {name: told[0]["versions"]["commit"] for name, told in runs.items()}
     figures = {
         "count": chosen.count,
+        "tenants": chosen.tenants,
         "pairs": chosen.pairs,
         "commits": commits,
         "differences": [asdict(one) for one in found],
     }
-    head = f"{chosen.pairs} pairs of {chosen.count}: {commits['other']} beside {commits['here']}"
+    of = f"{chosen.count}, tenants: {chosen.tenants}"
+    head = f"{chosen.pairs} pairs of {of}: {commits['other']} beside {commits['here']}"
     report.publish("costs-beside", figures, [head, *lines_of(found)], chosen)
 
 

@@ -97,6 +97,7 @@ class Machines(Punctual):
             "REDIS_URL": self._valkey.url,
             "SECRET_KEY": secrets["secret_key"],
             "ENCRYPTION_KEYS": secrets["encryption_keys"],
+            "AUDIT_KEYS": secrets["audit_keys"],
             "VAPID_PRIVATE_KEY": secrets["vapid_private_key"],
             "WEBHOOK_ALLOWED_NETWORKS": f"{NETWORK}.0/24",
         }

@@ -43,13 +43,16 @@ def make_member() -> Member:
     from django.contrib.auth.models import User
 
     from shared.actor import COMMAND
+    from tenants.authority import OPERATOR
     from tenants.choices import SCOPES, Role
     from tenants.models import Membership
     from tenants.services import create_api_key, create_tenant
 
     name = f"bench-{uuid4()}"
     tenant = create_tenant(name, actor=COMMAND, unlimited=True)
-    _, key = create_api_key(tenant, name="owner", scopes=list(SCOPES), owner=True, actor=COMMAND)
+    _, key = create_api_key(
+        tenant, name="owner", scopes=list(SCOPES), owner=True, actor=COMMAND, by=OPERATOR
+    )
     address = f"{name}@example.test"
     user = User.objects.create_user(name, email=address)
     membership = Membership.objects.create(user=user, tenant=tenant, role=Role.OWNER)

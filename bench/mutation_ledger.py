@@ -187,7 +187,7 @@ LEDGER = (
         "chain-forks",
         "two changes follow the same entry of the audit log",
         ("tests/concurrency/test_audit_race.py",),
-        "events/audit.py",
+        "events/audit/writing.py",
         "(*events, lock, begin,",
         "(*events, begin,",
     ),

@@ -6,10 +6,13 @@ A test holds every text to the code: where the code changes, the mutation is to 
 from __future__ import annotations
 
 from bench.mutation import Edit, Mutation, one
+from bench.mutation_concurrency import CONCURRENCY
 from bench.mutation_dependencies import DEPENDENCIES
 from bench.mutation_leases import LEASES
 from bench.mutation_ledger import LEDGER
 from bench.mutation_resealing import RESEALING
+from bench.mutation_shares import SHARES
+from bench.mutation_sharing import SHARING
 from bench.mutation_workflows import WORKFLOWS
 
 _STALE = ("tests/executions/test_transitions.py::test_a_stale_token_changes_nothing",)
@@ -361,6 +364,9 @@ MUTATIONS = (
     *START_GUARD,
     *LEDGER,
     *DEPENDENCIES,
+    *CONCURRENCY,
     *WORKFLOWS,
     *RESEALING,
+    *SHARES,
+    *SHARING,
 )

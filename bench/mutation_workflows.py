@@ -146,8 +146,8 @@ WORKFLOWS = (
         "a resume of a workflow frees a run that waits for a paused one",
         (f"{_PAUSED_CHILDREN}::test_a_resume_of_its_workflow_frees_no_child_of_a_paused_run",),
         "executions/sql/changing.sql",
-        " OR e.held AND e.reason = 'run_paused'",
-        "",
+        "OR e.held AND (e.reason = 'run_paused'\n",
+        "OR e.held AND (false\n",
         "-- name: hold\n",
     ),
     one(

@@ -7,15 +7,18 @@ database sessions belong to their server.
 from __future__ import annotations
 
 import os
+import select
 import signal
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
+_END_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,36 @@ def descendants(pid: int) -> list[int]:
 
 
 def kill(roots: Iterable[int]) -> list[int]:
-    """Kill these processes and all that descend from them with SIGKILL; return which they were."""
+    """Kill these processes and all that descend from them with SIGKILL; return which they were.
+
+    None of them runs any more when this returns: the kernel ends a process some time after it has
+    taken the signal, and only its own parent could wait for that in the ordinary way. Raises
+    TimeoutError when one has not ended after 30 seconds.
+    """
     pids = list(dict.fromkeys(pid for root in roots for pid in descendants(root)))
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    with ExitStack() as handles:
+        ending = [handle for pid in pids if (handle := _handle(pid, handles)) is not None]
+        for handle in ending:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        deadline = time.monotonic() + _END_SECONDS
+        while ending:
+            # A handle is readable once its process has ended.
+            ended, _, _ = select.select(ending, [], [], max(0.0, deadline - time.monotonic()))
+            if not ended:
+                raise TimeoutError(f"{len(ending)} of the killed processes {pids} did not end")
+            ending = [handle for handle in ending if handle not in ended]
     return pids
+
+
+def _handle(pid: int, handles: ExitStack) -> int | None:
+    """Return a handle on the process, which never comes to mean another one; None if it is gone."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+    handles.callback(os.close, handle)
+    return handle
 
 
 def alive(pids: Collection[int]) -> list[int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import json
 import os
 import statistics
@@ -106,7 +107,7 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
         task = uuid4()
         sealed = seal_json(
             {"headers": {"X-Kind": "bench"}, "payload": {**_PAYLOAD, "number": number}},
-            revision_context(task, 1),
+            revision_context(_TENANT, task, 1),
         )
         rows.append(
             Claimed(
@@ -135,7 +136,16 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
     return rows
 
 
-def wire(rows: Sequence[Any]) -> list[bytes]:
+def make_key() -> str:
+    """Return a data key of the tenant as its messages have it."""
+    from shared.key_service import key_service
+
+    key_id = uuid4()
+    wrapped = key_service().wrap(os.urandom(32), str(_TENANT), key_id)
+    return base64.b64encode(key_id.bytes + wrapped).decode()
+
+
+def wire(rows: Sequence[Any], key: str) -> list[bytes]:
     """Return the rows as the broker keeps them: Celery's messages, inside kombu's envelopes."""
     from kombu.utils.json import dumps
 
@@ -144,6 +154,7 @@ def wire(rows: Sequence[Any]) -> list[bytes]:
     from shared.encryption import seal
     from wire import messages
 
+    known = messages.OF_TENANTS._replace(keys={_TENANT: [key]})
     secret = seal(b"whsec_" + b"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", b"signing-secret:%s" % _text())
     found: list[bytes] = []
     with app.connection("memory://") as connection:
@@ -152,7 +163,7 @@ def wire(rows: Sequence[Any]) -> list[bytes]:
         channel._put = lambda _queue, message, **_options: found.append(dumps(message).encode())
         producer = app.amqp.Producer(channel, auto_declare=False)
         for part, size in messages.split(rows):
-            content = messages.encode(part, size, "run:1", {_TENANT: [secret]}, 0.0)
+            content = messages.encode(part, size, "run:1", {_TENANT: [secret]}, 0.0, known)
             message = app.amqp.as_task_v2(
                 str(uuid4()), DELIVER, args=[content], argsrepr="", kwargsrepr=""
             )
@@ -183,7 +194,9 @@ def arrived(channel: Any, message: bytes) -> Any:
     return messages.decode(batch)
 
 
-async def _work(sent: Sequence[bytes], count: int) -> tuple[float, float]:
+async def _work(
+    sent: Sequence[bytes], count: int, take_keys: Callable[[Any], None]
+) -> tuple[float, float]:
     """Run everything; return processor seconds of ``count``, and bytes of outcomes for each."""
     from scheduler_site.celery import app
     from wire import start_guard
@@ -214,6 +227,7 @@ async def _work(sent: Sequence[bytes], count: int) -> tuple[float, float]:
         until = kinds.ended.total
         for message in part:
             batch = arrived(channel, message)
+            take_keys(batch)
             runner.accept(batch, batch["bytes"])
             ahead.take(batch)
             until += len(batch["executions"])
@@ -263,9 +277,13 @@ def _prepared() -> None:
 def run_one(port: int, count: int, ahead: float) -> dict[str, float]:
     """Run one round in this process; return microseconds and bytes for each execution."""
     _prepared()
+    from worker.data_keys import take_keys_from_messages
+
+    take_keys, key = take_keys_from_messages(), make_key()
+    take_keys({"offset": 0.0, "secrets": {}, "keys": {str(_TENANT): [key]}})
     due = datetime.now(UTC) + timedelta(seconds=ahead)
-    sent = wire(claimed(_WARM_MESSAGES * 100 + count, port, due))
-    used, outcomes = uvloop.run(_work(sent, count))
+    sent = wire(claimed(_WARM_MESSAGES * 100 + count, port, due), key)
+    used, outcomes = uvloop.run(_work(sent, count, take_keys))
     return {
         "microseconds": used / count * 1e6,
         "message_bytes": sum(map(len, sent[_WARM_MESSAGES:])) / count,

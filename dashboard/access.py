@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, cast
@@ -31,6 +31,7 @@ from api.idempotency import IdempotencyInProgress, answer_once
 from api.protocol.outages import is_outage
 from api.protocol.trace import trace_id_of
 from dashboard.live_parts import HAVE
+from dashboard.readings import note_reading
 from dashboard.sent_forms import (
     answer_script,
     has_typed,
@@ -39,20 +40,27 @@ from dashboard.sent_forms import (
     refuse_script,
     tell_script,
 )
+from dashboard.sign_in_guard import method_of, must_enrol
+from shared import process_sight, tenant_scope
 from shared.actor import Actor
+from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput, PunctualError
+from shared.payload_sight import sight
 from shared.request_actor import actor_of
+from shared.tenant_scope import Purpose
 from tenants.choices import Role
 from tenants.models import Membership, Tenant
+from tenants.services.provider_sign_in import open_to
 
 log = logging.getLogger(__name__)
 
-_RANKS = {role: rank for rank, role in enumerate(Role)}
 ZONE_COOKIE, CLOCK_COOKIE, THEME_COOKIE = "punctual_zone", "punctual_clock", "punctual_theme"
 _MAX_NEXT = 2000
 #: Fields that are no part of the change that a form asks for.
 _NO_ASK = ("csrfmiddlewaretoken",)
+#: What staff need to see processes, in the admin and in the console.
+_OF_PROCESSES = ("executions.view_schedulernode", "executions.view_workerminute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ class Visitor:
 
     def may(self, role: str) -> bool:
         """Return whether the visitor's role is at least this one."""
-        return _RANKS[Role(self.membership.role)] >= _RANKS[Role(role)]
+        return Role(self.membership.role).rank >= Role(role).rank
 
     @property
     def may_operate(self) -> bool:
@@ -82,6 +90,11 @@ class Visitor:
     def may_edit(self) -> bool:
         """Whether buttons that change definitions are shown."""
         return self.may(Role.ADMIN)
+
+    @property
+    def sees_payloads(self) -> bool:
+        """Whether pages show what was sent, answered and printed."""
+        return self.membership.sees_payloads
 
 
 class ConsoleRequest(HttpRequest):
@@ -117,6 +130,21 @@ def page(role: str = Role.VIEWER) -> Callable[[View], View]:
         return shown
 
     return decorate
+
+
+def own_page(view: View) -> View:
+    """Wrap a page of the person's own account: also of a person without a tenant.
+
+    ``request.visitor`` is set where there is a tenant and the session may do more than enrol.
+    """
+
+    @wraps(view)
+    def shown(request: HttpRequest, **captured: Any) -> HttpResponse:
+        answer = _guarded(request, None, lambda: view(request, **captured))
+        answer["Cache-Control"] = "no-store"
+        return answer
+
+    return shown
 
 
 def action(role: str = Role.OPERATOR) -> Callable[[Act], View]:
@@ -165,16 +193,23 @@ def refuse(request: HttpRequest, status: int, title: str, detail: str) -> HttpRe
     return render(request, "dashboard/refused.html", context, status=status)
 
 
-def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -> HttpResponse:
+def _guarded(
+    request: HttpRequest, role: str | None, run: Callable[[], HttpResponse]
+) -> HttpResponse:
     try:
         if not request.user.is_authenticated:
             return _sign_in_first(request)
-        visitor = _visitor(request)
-        if visitor is None:
+        visitor = None if must_enrol(request) else _visitor(request)
+        if visitor is not None:
+            tenant_scope.enter(visitor.tenant.pk)
+            cast(ConsoleRequest, request).visitor = visitor
+        elif role is not None:
             return _without_tenant(request)
-        cast(ConsoleRequest, request).visitor = visitor
-        with _zone_of(request):
-            answer = _refusal(request, visitor, role) or run()
+        with _zone_of(request), _sight_of(request, visitor):
+            refusal = _refusal(request, visitor, role) if visitor and role else None
+            answer = refusal or run()
+        if visitor is not None:
+            note_reading(cast(ConsoleRequest, request), answer)
         # A member's page is private, and stale as soon as an execution changes.
         answer.headers.setdefault("Cache-Control", "private, no-cache")
         if HAVE in request.headers:
@@ -192,11 +227,34 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
         return refuse(request, error.status, title, error.message)
 
 
+@contextmanager
+def _sight_of(request: HttpRequest, visitor: Visitor | None) -> Iterator[None]:
+    """Show the payloads that the member may see, and processes to operators."""
+    processes = conf().processes_public or _sees_processes(cast(User, request.user))
+    payloads = visitor is not None and visitor.membership.sees_payloads
+    with sight(payloads), process_sight.sight(processes):
+        yield
+
+
+def _sees_processes(user: User) -> bool:
+    """Return whether a person may see processes in the admin, too: staff need the permissions."""
+    return user.is_superuser or (user.is_staff and user.has_perms(_OF_PROCESSES))
+
+
 def _without_tenant(request: HttpRequest) -> HttpResponse:
-    suspended = Membership.objects.filter(user=cast(User, request.user)).select_related("tenant")
-    names = ", ".join(one.tenant.name for one in suspended.order_by("tenant__name"))
-    if not names:
+    found = Membership.objects.filter(user=cast(User, request.user)).select_related("tenant")
+    with tenant_scope.across(Purpose.SIGN_IN):
+        tenants = [one.tenant for one in found.order_by("tenant__name")]
+    if not tenants:
         return refuse(request, 403, "No tenant yet", "You are not a member of any tenant.")
+    closed = ", ".join(one.name for one in tenants if one.suspended_at is None)
+    if closed:
+        detail = (
+            f"Members of {closed} sign in by an OpenID provider only. Sign out, and sign in again "
+            "by the button of your provider."
+        )
+        return refuse(request, 403, "Sign in by your provider", detail)
+    names = ", ".join(one.name for one in tenants)
     detail = (
         f"{names} is suspended (tenant_suspended): no task of it starts or is shown. Ask the "
         "operator of this installation to resume it."
@@ -258,8 +316,11 @@ _TITLES = {
 
 def _visitor(request: HttpRequest) -> Visitor | None:
     user = cast(User, request.user)
-    found = Membership.objects.filter(user=user, tenant__suspended_at=None)
-    memberships = tuple(found.select_related("tenant").order_by("tenant__name"))
+    found = Membership.objects.filter(
+        open_to(method_of(request)), user=user, tenant__suspended_at=None
+    )
+    with tenant_scope.across(Purpose.SIGN_IN):
+        memberships = tuple(found.select_related("tenant").order_by("tenant__name"))
     if not memberships:
         return None
     wanted = request.session.get("tenant_id")

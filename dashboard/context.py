@@ -16,6 +16,20 @@ THEMES = ("system", "light", "dark")
 ON_A_PHONE = frozenset({"overview", "tasks", "executions", "dead_letters", "alerts"})
 #: The badge of the dead letters counts no further.
 _BADGE_LIMIT = 99
+#: How the names of the pages begin that *Settings* leads to.
+_OF_SETTINGS = (
+    "calendar",
+    "member",
+    "invitation",
+    "api_key",
+    "audit",
+    "encryption",
+    "secret",
+    "quotas",
+    "zones",
+)
+#: Other pages, and the entry that leads to each.
+_INNER_PAGES = {"concurrency_keys": "executions", "shares": "usage"}
 
 
 class Place(NamedTuple):
@@ -39,6 +53,7 @@ PLACES = (
     Place("destinations", "Destinations", "host", "h"),
     Place("pools", "Pools", "tray", "q"),
     Place("workers", "Workers", "cpu", "k"),
+    Place("usage", "Usage", "clock", "u"),
     Place("alerts", "Alerts", "bell", "a"),
     Place("settings", "Settings", "sliders", "s"),
 )
@@ -77,8 +92,10 @@ def _belongs(here: str, place: str) -> bool:
     """Return whether a page belongs to an entry: ``task_edit`` is one of ``tasks``."""
     if here.startswith("bulk_"):
         return place == "bulk_jobs"
-    if here.startswith("calendar"):
+    if here.startswith(_OF_SETTINGS):
         return place == "settings"
+    if here in _INNER_PAGES:
+        return place == _INNER_PAGES[here]
     return here == place or here.startswith(f"{place.removesuffix('s')}_") or f"{here}s" == place
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from django.http import HttpRequest
 
 from shared.exceptions import FieldError, InvalidInput
+from shared.hidden_characters import hidden_problem
 from shared.instants import parse_instant
 from tasks.field_reader import text_problem
 
@@ -39,6 +40,8 @@ def read_text(request: HttpRequest, name: str, *, longest: int, default: str = "
     if not text:
         return default
     problem = text_problem(text, longest=longest)
+    if name == "name":
+        problem = problem or hidden_problem(text)
     if problem:
         code, sentence = problem
         label = name.replace("_", " ").capitalize()

@@ -1,4 +1,4 @@
-"""Adds a strict Content-Security-Policy and compression to every page's answer.
+"""Adds a strict Content-Security-Policy and compression to every page, and tells of outages.
 
 The policy allows this host's own files and nothing inline: no page needs more. Answers of the
 API are left as they are.
@@ -6,12 +6,18 @@ API are left as they are.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.shortcuts import render
+
+from api.protocol.outages import is_outage
+
+log = logging.getLogger(__name__)
 
 #: What a page may load: files of this host, pictures within them, its own socket.
 POLICY = "; ".join(
@@ -42,6 +48,27 @@ class ContentSecurityPolicyMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         return response
+
+
+class OutageMiddleware:
+    """Say that a server is away where the page has not: sign-in, invitations, admin."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer as the page does."""
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Return 503 for a server that is away; bugs stay bugs."""
+        if not is_outage(error) or request.path.startswith("/v1/"):
+            return None
+        log.warning("page_without_server", extra={"reason": type(error).__name__})
+        answer = render(None, "dashboard/unavailable.html", status=503)
+        answer["Retry-After"] = "5"
+        answer["Cache-Control"] = "no-store"
+        return answer
 
 
 class _FileCompression(GZipMiddleware):

@@ -19,6 +19,9 @@ _UNTYPED = frozenset(
     {"csrfmiddlewaretoken", "form_key", "form_tenant", "next", "version", "expected_count"}
 )
 
+#: Proofs of a person; no answer repeats them.
+_PROOFS = frozenset({"present_password", "new_password", "repeated_password", "code"})
+
 
 def is_by_script(request: HttpRequest) -> bool:
     """Return whether the page's script has sent the form and shows the answer."""
@@ -51,7 +54,7 @@ def tell_script(status: int, message: str) -> HttpResponse:
 def has_typed(request: HttpRequest) -> bool:
     """Return whether a form holds more than its page had put into it."""
     return bool(request.FILES) or any(
-        value and name not in _UNTYPED for name, value in request.POST.items()
+        value and name not in _UNTYPED | _PROOFS for name, value in request.POST.items()
     )
 
 
@@ -67,7 +70,7 @@ def offer_again(
         "kept": [
             (name, value)
             for name, values in request.POST.lists()
-            if name != "csrfmiddlewaretoken"
+            if name != "csrfmiddlewaretoken" and name not in _PROOFS
             for value in values
         ],
         "had_files": bool(request.FILES),

@@ -24,6 +24,7 @@ from insight.critical_path import critical_path, latest
 from insight.workflow_runs import SeenRun
 from shared.duration_words import duration_text
 from shared.instants import parse_instant
+from shared.payload_sight import hide
 from tasks.workflow.graph import Graph
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.marking import MARKED
@@ -114,7 +115,7 @@ def step_words(step: Mapping[str, Any], destination: str = "") -> TargetWords:
     if kind == "wait_for_event":
         name = step["event"]
         if step["correlation"] is not None:
-            facts.append(("Correlation", step["correlation"]))
+            facts.append(("Correlation", hide(step["correlation"])))
     if step.get("timeout_seconds"):
         facts.append(("Given up after", duration_text(step["timeout_seconds"] * 1000)))
     word, verb = _WAITING_KINDS[kind]

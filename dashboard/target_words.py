@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from shared.duration_words import duration_text
+from shared.payload_sight import hide_url, is_hidden
 
 _AUTH = {
     "basic": "a user name and password",
@@ -35,7 +36,8 @@ class TargetWords:
 
 def describe_target(target: Mapping[str, Any], destination: str = "") -> TargetWords:
     """Return the words of a target in normal form; ``destination`` is the host of a webhook."""
-    return _WORDS[target["kind"]](target, destination)
+    words = _BRIEF if is_hidden() else _WORDS
+    return words[target["kind"]](target, destination)
 
 
 def _webhook(target: Mapping[str, Any], destination: str) -> TargetWords:
@@ -95,6 +97,23 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any], str], TargetWords]] = {
     "pool": _pool,
     "handler": _handler,
     "command": _command,
+}
+
+
+def _brief_webhook(target: Mapping[str, Any], destination: str) -> TargetWords:
+    place = ("destination", destination) if destination else None
+    return TargetWords("webhook", target["method"], hide_url(target["url"]), (), place)
+
+
+def _brief_command(target: Mapping[str, Any], _: str) -> TargetWords:
+    return TargetWords("command", "run", target["command"], tuple(_run_facts(target)))
+
+
+#: For those who do not see payloads: no arguments, no query, no rule of what an answer has to hold.
+_BRIEF: Mapping[str, Callable[[Mapping[str, Any], str], TargetWords]] = {
+    **_WORDS,
+    "webhook": _brief_webhook,
+    "command": _brief_command,
 }
 
 

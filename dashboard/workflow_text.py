@@ -27,7 +27,12 @@ _STEP_DEFAULTS: Mapping[str, Any] = {
     "min_success_share": 1.0,
     "accept_earlier_seconds": 0,
 }
-_WORKFLOW_DEFAULTS: Mapping[str, Any] = {"on_failure": "fail_fast", "labels": {}, "priority": 5}
+_WORKFLOW_DEFAULTS: Mapping[str, Any] = {
+    "on_failure": "fail_fast",
+    "labels": {},
+    "priority": 5,
+    "budget": [],
+}
 #: Of a schedule of any kind. A zone is written in any case, for its reader. So is jitter: a copy
 #: without it would get the tenant's default.
 _SCHEDULE_DEFAULTS: Mapping[str, Any] = {

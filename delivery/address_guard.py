@@ -15,14 +15,16 @@ from functools import partial
 from ipaddress import ip_address
 
 from delivery.errors import DeliveryError
+from delivery.joint_calls import JointCalls
 from shared.addresses import Address, AllowList, classify
 
 #: Returns the textual addresses of a host; OSError when there are none.
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 
 #: Threads for the system's resolver. Own ones, since a few names whose server is silent would
-#: fill the default pool, and each lookup of one name is shared by all who wait for it.
-_RESOLVER_THREADS = 64
+#: fill the default pool. A tenant has at most as many of them as it leaves free: half when it is
+#: alone, and names of others are looked up while all of that half hang.
+_RESOLVER_THREADS = 128
 _CACHE_ENTRIES = 4096
 
 
@@ -40,11 +42,14 @@ class AddressGuard:
         self._resolver = resolver or self._ask_system
         self._cache_seconds = cache_seconds
         self._cache: dict[tuple[str, int], tuple[float, list[Address]]] = {}
-        self._lookups: dict[str, asyncio.Task[list[Address]]] = {}
+        #: By tenant and host: a tenant's lookup must not wait in another one's queue.
+        self._lookups: JointCalls[tuple[str, str], list[Address]] = JointCalls(_RESOLVER_THREADS)
+        #: Lookups that have their thread, by host: these all tenants share.
+        self._under_way: dict[str, asyncio.Task[list[Address]]] = {}
         self._executor: ThreadPoolExecutor | None = None
 
-    async def resolve(self, host: str, port: int) -> list[Address]:
-        """Return the addresses to try, in order.
+    async def resolve(self, host: str, port: int, tenant: str = "") -> list[Address]:
+        """Return the addresses to try, in order, for a call of a tenant.
 
         DeliveryError ``address_forbidden`` when any is forbidden, ``dns_failed`` when there is
         none. Answers are kept for a few seconds with their verdict.
@@ -53,7 +58,7 @@ class AddressGuard:
         cached = self._cache.get((host, port))
         if cached is not None and cached[0] > loop.time():
             return cached[1]
-        addresses = await self._look_up(host, port)
+        addresses = await self._look_up(host, port, tenant)
         for address in addresses:
             self.check(address, port)
         if len(self._cache) >= _CACHE_ENTRIES:
@@ -74,29 +79,34 @@ class AddressGuard:
 
     def close(self) -> None:
         """Stop waiting for lookups; threads inside the system's resolver end by themselves."""
-        for task in self._lookups.values():
-            task.cancel()
+        self._lookups.close()
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None
 
-    async def _look_up(self, host: str, port: int) -> list[Address]:
+    async def _look_up(self, host: str, port: int, tenant: str) -> list[Address]:
         try:
             return [ip_address(host)]
         except ValueError:
             pass  # a name
-        task = self._lookups.get(host)
-        if task is None:
-            task = asyncio.ensure_future(self._ask(host, port))
-            self._lookups[host] = task
-            task.add_done_callback(partial(self._forget_lookup, host))
-        # A caller whose time is up must not end the lookup for the others.
-        return await asyncio.shield(task)
+        under_way = self._under_way.get(host)
+        if under_way is not None:
+            return await asyncio.shield(under_way)
+        ask = partial(self._ask_once, host, port)
+        return await self._lookups.answer((tenant, host), tenant, ask)
 
-    def _forget_lookup(self, host: str, task: asyncio.Task[list[Address]]) -> None:
-        self._lookups.pop(host, None)
-        if not task.cancelled():
-            task.exception()  # seen, even when every waiter has left
+    async def _ask_once(self, host: str, port: int) -> list[Address]:
+        """Ask for a name that another tenant may have asked for while this call waited."""
+        under_way = self._under_way.get(host)
+        if under_way is not None:
+            return await asyncio.shield(under_way)
+        asking = asyncio.current_task()
+        assert asking is not None  # noqa: S101 - a call is a task
+        self._under_way[host] = asking
+        try:
+            return await self._ask(host, port)
+        finally:
+            del self._under_way[host]
 
     async def _ask(self, host: str, port: int) -> list[Address]:
         try:

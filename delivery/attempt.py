@@ -22,7 +22,8 @@ from delivery.errors import DeliveryError, ErrorCode
 from delivery.headers import AttemptFacts, callback_url_of, traceparent
 from delivery.http_client import HttpClient, Response
 from delivery.http_messages import Request, encode_request
-from delivery.outcome import Outcome, classify, decide
+from delivery.masked_answer import judged_answer
+from delivery.outcome import Outcome, decide
 from delivery.plain_request import call_of, is_plain, write
 from delivery.plan import (
     Moment,
@@ -38,6 +39,7 @@ from shared import execution_tokens
 from shared.addresses import AllowList, UrlError
 from shared.encryption import DecryptionFailed, open_json, open_sealed, seal_json
 from shared.instants import format_instant
+from shared.named_secrets.opened import SecretUnavailable, secrets_of
 from shared.sealing_contexts import (
     payload_context,
     progress_context,
@@ -47,6 +49,7 @@ from shared.sealing_contexts import (
 )
 from shared.trace_context import from_text
 from wire import outcomes
+from wire.costs import cost_of_headers
 from wire.messages import Entry, Shared
 from wire.retry import Ended
 
@@ -139,7 +142,7 @@ class Deliverer:
         Never raises: the attempt itself reports what is wrong with the entry.
         """
         try:
-            plan = self._plan(entry)
+            plan = self._plan(entry, batch)
             if not plan.is_direct or self._ready.get(entry["token"]) is not None:
                 return
             timestamp = int(entry["due"] - batch["offset"])
@@ -169,12 +172,14 @@ class Deliverer:
                 # Its traceback holds this frame, and with it the whole message.
                 result = error.with_traceback(None)
             now = datetime.fromtimestamp(at + perf_counter() - began, UTC)
-            verdict = classify(result, plan.terms, now)
+            result, verdict = judged_answer(plan, result, now)
         except DecryptionFailed as error:
             # The key may come back; an attempt of ours that failed is tried again.
             result = DeliveryError("internal", error.message)
             now = datetime.fromtimestamp(at, UTC)
             verdict = Outcome("retryable", "FAILED", "internal", error.message)
+        except SecretUnavailable as error:
+            return _unsendable("secret_unavailable", error.message)
         except UrlError as error:
             return _unsendable(_REFUSED.get(error.code, "internal"), error.message)
         except ValueError as error:
@@ -187,23 +192,36 @@ class Deliverer:
     ) -> tuple[Plan, Coroutine[Any, Any, Response]]:
         ready = self._ready.take(entry["token"])
         if ready is not None and at < ready.timestamp + _READY_SECONDS:
-            return ready.plan, self._client.send(ready.request, ready.data)
-        plan = self._plan(entry)
+            call = self._client.send(ready.request, ready.data, tenant=entry["tenant"])
+            return ready.plan, call
+        plan = self._plan(entry, batch)
         if is_plain(plan, entry):
             data = self._written(entry, plan, batch, at)
-            return plan, self._client.send(call_of(plan), data)
+            return plan, self._client.send(call_of(plan), data, tenant=entry["tenant"])
         request = self._request(entry, plan, batch, at)
         return plan, self._caller.call(plan, request, entry["tenant"])
 
-    def _plan(self, entry: Entry) -> Plan:
-        key = (entry["task"], entry["revision"])
+    def _plan(self, entry: Entry, batch: Shared) -> Plan:
+        tenant, named = entry["tenant"], batch.get("named_secrets", {})
+        # Another value of a secret makes another plan.
+        used = [
+            named.get(tenant, {}).get(name) for name in entry["target"].get("named_secrets", ())
+        ]
+        key = (entry["task"], entry["revision"], *used)
         found = self._plans.get(key)
         if found is None:
-            context = revision_context(entry["task"], entry["revision"])
+            context = revision_context(entry["tenant"], entry["task"], entry["revision"])
             opened = open_json(base64.b64decode(entry["sealed"]), context)
             payload = opened.pop("payload")
             shape = self._shape(entry["target"], entry["retry_policy"])
-            found = plan_of(shape, entry["url"] or "", opened, payload, tenant=entry["tenant"])
+            found = plan_of(
+                shape,
+                opened.get("url") or entry["url"] or "",
+                opened,
+                payload,
+                tenant=tenant,
+                secrets=secrets_of(entry["target"], named, tenant),
+            )
             if key in self._met:
                 self._plans.keep(key, found, len(entry["sealed"]) + _PLAN_BYTES)
             else:
@@ -289,7 +307,7 @@ def _own_payload(entry: Entry) -> list[Any]:
     sealed = entry.get("payload")
     if sealed is None:
         return []
-    return [open_json(base64.b64decode(sealed), payload_context(entry["id"]))]
+    return [open_json(base64.b64decode(sealed), payload_context(entry["tenant"], entry["id"]))]
 
 
 def _in_trace(facts: AttemptFacts, entry: Entry) -> AttemptFacts:
@@ -313,7 +331,8 @@ def _with_callback(facts: AttemptFacts, entry: Entry) -> AttemptFacts:
 def _progress(entry: Entry) -> str | None:
     if not entry.get("progress"):
         return None
-    said = open_json(base64.b64decode(entry["progress"]), progress_context(entry["id"]))
+    context = progress_context(entry["tenant"], entry["id"])
+    said = open_json(base64.b64decode(entry["progress"]), context)
     # ASCII, so that every receiver reads the header alike.
     text = json.dumps(said, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
     return text if len(text) <= _PROGRESS_BYTES else None
@@ -331,7 +350,8 @@ def _answer(
     if verdict.error_message:
         answer["error_message"] = _storable(verdict.error_message)
     if isinstance(result, Response) and verdict.kind != "accepted":
-        answer["sealed"] = _sealed_response(entry["id"], result)
+        answer["sealed"] = _sealed_response(entry, result)
+        outcomes.add_cost(answer, cost_of_headers(result.headers))
     return answer
 
 
@@ -360,7 +380,7 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
-def _sealed_response(execution: str, response: Response) -> bytes:
+def _sealed_response(entry: Entry, response: Response) -> bytes:
     captured = {
         "headers": response.headers,
         "body": base64.b64encode(response.body).decode(),
@@ -368,4 +388,4 @@ def _sealed_response(execution: str, response: Response) -> bytes:
         "address": response.address,
         "encoding": response.encoding,
     }
-    return seal_json(captured, response_context(execution))
+    return seal_json(captured, response_context(entry["tenant"], entry["id"]))

@@ -44,7 +44,7 @@ class Caller:
         the beginning of all.
         """
         if plan.is_direct:
-            return self._client.send(request)
+            return self._client.send(request, tenant=tenant)
         return self._call(plan, request, tenant)
 
     async def _call(self, plan: Plan, request: Request, tenant: str) -> Response:
@@ -53,31 +53,31 @@ class Caller:
             return await _timed(self._with_token(plan, plan.auth, request, tenant, deadline))
         if plan.auth is not None:
             request = authenticated(request, plan.auth)
-        return await _timed(self._follow(plan, request, deadline))
+        return await _timed(self._follow(plan, request, tenant, deadline))
 
     async def _with_token(
         self, plan: Plan, auth: ClientCredentials, request: Request, tenant: str, deadline: float
     ) -> Response:
         token = await self._tokens.token(tenant, auth, request, deadline)
-        response = await self._follow(plan, authenticated(request, bearer(token)), deadline)
+        response = await self._follow(plan, authenticated(request, bearer(token)), tenant, deadline)
         if response.status != _UNAUTHORIZED:
             return response
         # It may have been withdrawn before its time; another is asked for once.
         token = await self._tokens.token(tenant, auth, request, deadline, refused=token)
-        return await self._follow(plan, authenticated(request, bearer(token)), deadline)
+        return await self._follow(plan, authenticated(request, bearer(token)), tenant, deadline)
 
-    async def _follow(self, plan: Plan, request: Request, deadline: float) -> Response:
+    async def _follow(self, plan: Plan, request: Request, tenant: str, deadline: float) -> Response:
         follows = plan.target.get("follow_redirects", False)
         seen = {_place(request)}
         while True:
-            response = await self._client.send(_within(request, deadline))
+            response = await self._client.send(_within(request, deadline), tenant=tenant)
             status = response.status
             if not follows or status not in FOLLOWED or status in plan.terms.success:
                 return response
             following = redirected(
                 request,
                 response,
-                private_headers=header_names(plan.auth),
+                private_headers=header_names(plan.auth) | plan.private_headers,
                 allow=plan.shape.allow,
                 allowed_ports=conf().webhook_allowed_ports,
             )

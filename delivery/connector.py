@@ -64,17 +64,21 @@ class Connector:
         deadline: float,
         timings: dict[str, float],
         route: Route | None = None,
+        tenant: str = "",
     ) -> Connection:
         """Return an open connection and note dns, connect and tls in ``timings`` (ms).
 
-        Raise ``timeout_connect`` at the deadline (loop time), else the last failure.
+        ``tenant`` is whose call it is: lookups are shared out between tenants. Raise
+        ``timeout_connect`` at the deadline (loop time), else the last failure.
         """
         try:
             async with asyncio.timeout_at(deadline):
-                context = await self._contexts.context_of(None if route is None else route.tls)
+                context = await self._contexts.context_of(
+                    None if route is None else route.tls, tenant
+                )
                 started = perf_counter()
-                proxy_addresses = await self._resolve_proxy(route)
-                addresses = await self._guard.resolve(url.host, url.port)
+                proxy_addresses = await self._resolve_proxy(route, tenant)
+                addresses = await self._guard.resolve(url.host, url.port, tenant)
                 if url.literal is None:
                     timings["dns"] = milliseconds(perf_counter() - started)
                 proxies = _in_turn(proxy_addresses)
@@ -83,12 +87,12 @@ class Connector:
         except TimeoutError:
             raise DeliveryError("timeout_connect", _TOO_LATE) from None
 
-    async def _resolve_proxy(self, route: Route | None) -> list[Address]:
+    async def _resolve_proxy(self, route: Route | None, tenant: str) -> list[Address]:
         if route is None or route.proxy is None:
             return []
         url = route.proxy.url
         try:
-            return await self._guard.resolve(url.host, url.port)
+            return await self._guard.resolve(url.host, url.port, tenant)
         except DeliveryError as error:
             raise DeliveryError(error.code, f"The proxy cannot be used. {error.message}") from error
 

@@ -18,6 +18,7 @@ ErrorCode = Literal[
     "tls_failed",
     "address_forbidden",
     "redirect_forbidden",
+    "secret_unavailable",
     "response_invalid",
     "http_status",
     "internal",

@@ -38,8 +38,10 @@ class HttpClient:
         self._pool = IdlePool(idle_seconds, max_idle_per_host)
         self._closed = False
 
-    async def send(self, request: Request, data: bytes | None = None) -> Response:
-        """Make one call and return the answer, of any status.
+    async def send(
+        self, request: Request, data: bytes | None = None, *, tenant: str = ""
+    ) -> Response:
+        """Make one call of a tenant and return the answer, of any status.
 
         ``data`` is the request as it goes over the wire, where it was encoded before.
         DeliveryError when there is no complete answer; ValueError, before anything is sent,
@@ -51,14 +53,13 @@ class HttpClient:
             data = encode_request(request)
         capture_bytes, expects_body = request.capture_bytes, request.method != "HEAD"
         loop = asyncio.get_running_loop()
-        # Deadlines are loop time, as timers are; uvloop keeps that to the millisecond only, so
-        # durations are measured by another clock.
+        # Deadlines are loop time, which uvloop keeps to the millisecond; durations are not.
         deadline = loop.time() + request.timeout
         started = perf_counter()
         timings: dict[str, float] = {}
         connection: Connection | None = None
         try:
-            connection = await self._connect(request, deadline, timings)
+            connection = await self._connect(request, deadline, timings, tenant)
             waiter = connection.exchange(
                 data, capture_bytes, expects_body=expects_body, deadline=deadline
             )
@@ -94,22 +95,24 @@ class HttpClient:
         self._pool.close()
 
     async def _connect(
-        self, request: Request, deadline: float, timings: dict[str, float]
+        self, request: Request, deadline: float, timings: dict[str, float], tenant: str
     ) -> Connection:
         connection = self._pool.take(key_of(request.url, request.route))
         if connection is not None:
             return connection
-        connection = await self._open(request, deadline, timings)
+        connection = await self._open(request, deadline, timings, tenant)
         if not connection.usable:
             raise DeliveryError("connection_reset", "The receiver closed the connection at once.")
         return connection
 
     async def _open(
-        self, request: Request, deadline: float, timings: dict[str, float]
+        self, request: Request, deadline: float, timings: dict[str, float], tenant: str
     ) -> Connection:
         connect_deadline = deadline - max(0.0, request.timeout - request.connect_timeout)
         try:
-            return await self._connector.open(request.url, connect_deadline, timings, request.route)
+            return await self._connector.open(
+                request.url, connect_deadline, timings, request.route, tenant
+            )
         except DeliveryError as error:
             if error.code == "timeout_connect" and request.timeout < request.connect_timeout:
                 error.code = "timeout_total"

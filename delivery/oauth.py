@@ -1,8 +1,8 @@
 """Access tokens of OAuth 2 client credentials: fetched, kept until shortly before they expire.
 
 One per event loop. The token endpoint is a target like any other: called by the same client,
-behind the same address guard. All callers that need the same token share one call. No message
-about a failure holds a secret.
+behind the same address guard. All callers that need the same token share one call. A call may
+outlive its callers, so tenants share a number of calls. No message about a failure holds a secret.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from collections import OrderedDict
 from functools import partial
 from typing import Any
 from urllib.parse import quote_plus, urlencode
@@ -21,11 +20,15 @@ from delivery.errors import DeliveryError
 from delivery.headers import USER_AGENT
 from delivery.http_client import HttpClient
 from delivery.http_messages import Request, Response
+from delivery.joint_calls import JointCalls
+from delivery.tenant_cache import TenantCache
 
 #: A call serves many callers, so the time-out of the first one does not bound it.
 FETCH_SECONDS = 30.0
 CONNECT_SECONDS = 10.0
 MAX_TOKENS = 1024
+#: Calls at a time; a tenant has at most as many as it leaves free.
+MAX_FETCHES = 128
 #: For an endpoint that does not say how long its tokens live.
 DEFAULT_LIFETIME_SECONDS = 300.0
 _MAX_LIFETIME_SECONDS = 86_400.0
@@ -38,16 +41,14 @@ _ERRORS = frozenset(
     "invalid_scope".split()
 )
 
-_Key = tuple[str, ClientCredentials]
-
 
 class TokenSource:
     """Gives tokens, by tenant and credentials."""
 
     def __init__(self, client: HttpClient) -> None:
         self._client = client
-        self._kept: OrderedDict[_Key, tuple[str, float]] = OrderedDict()
-        self._fetches: dict[_Key, asyncio.Task[str]] = {}
+        self._kept: TenantCache[ClientCredentials, tuple[str, float]] = TenantCache(MAX_TOKENS)
+        self._fetches: JointCalls[tuple[str, ClientCredentials], str] = JointCalls(MAX_FETCHES)
 
     async def token(
         self,
@@ -62,43 +63,30 @@ class TokenSource:
         The endpoint is reached by the route of ``request``. DeliveryError when there is none by
         the deadline (loop time); its message says that the token endpoint failed.
         """
-        key = (tenant, auth)
-        found = self._kept.get(key)
+        found = self._kept.get(tenant, auth)
         if found is not None:
             if found[0] != refused and found[1] > asyncio.get_running_loop().time():
                 return found[0]
-            del self._kept[key]
-        fetch = self._fetches.get(key)
-        if fetch is None:
-            fetch = asyncio.ensure_future(self._fetch(key, request))
-            self._fetches[key] = fetch
-            fetch.add_done_callback(partial(self._forget_fetch, key))
+            self._kept.forget(tenant, auth)
+        fetch = partial(self._fetch, tenant, auth, request)
         try:
             async with asyncio.timeout_at(deadline):
-                # A caller whose time is up must not end the call for the others.
-                return await asyncio.shield(fetch)
+                return await self._fetches.answer((tenant, auth), tenant, fetch)
         except TimeoutError:
             raise DeliveryError(
                 "timeout_total", "The token endpoint did not answer in time."
             ) from None
 
-    def _forget_fetch(self, key: _Key, fetch: asyncio.Task[str]) -> None:
-        self._fetches.pop(key, None)
-        if not fetch.cancelled():
-            fetch.exception()  # seen, even when every waiter has left
-
-    async def _fetch(self, key: _Key, request: Request) -> str:
+    async def _fetch(self, tenant: str, auth: ClientCredentials, request: Request) -> str:
         try:
-            response = await self._client.send(_token_request(key[1], request))
+            response = await self._client.send(_token_request(auth, request), tenant=tenant)
         except DeliveryError as error:
             message = f"The token endpoint failed. {error.message}"
             raise DeliveryError(error.code, message) from error
         token, lifetime = _read(response)
         useful = lifetime - min(_MARGIN_SECONDS, lifetime / 5)
         if useful > 0:
-            self._kept[key] = (token, asyncio.get_running_loop().time() + useful)
-            while len(self._kept) > MAX_TOKENS:
-                self._kept.popitem(last=False)
+            self._kept.keep(tenant, auth, (token, asyncio.get_running_loop().time() + useful))
         return token
 
 

@@ -22,6 +22,8 @@ from shared.addresses import AllowList, TargetUrl, parse_target_url
 from shared.conf import conf
 from shared.http_methods import BODILESS
 from shared.instants import format_instant
+from shared.named_secrets.opened import NO_SECRETS, Secrets
+from shared.named_secrets.references import PREFIX, names_in
 from shared.templates import render_header, render_json, render_url
 
 
@@ -72,6 +74,10 @@ class Plan:
     payload: Any = field(repr=False)
     auth: Auth | None
     route: Route | None
+    #: Those that its headers and its authentication name.
+    secrets: Secrets = NO_SECRETS
+    #: Lower-case names of the headers that hold one.
+    private_headers: frozenset[str] = frozenset()
 
     @property
     def target(self) -> Mapping[str, Any]:
@@ -129,22 +135,35 @@ def read_plan(
     policy: Mapping[str, Any],
     tenant: str,
     allow: AllowList,
+    secrets: Secrets = NO_SECRETS,
 ) -> Plan:
     """Return the plan of a whole target in normal form; raise as :func:`plan_of` does."""
     shape = read_shape(target, policy, allow=allow)
-    return plan_of(shape, target["url"], target, payload, tenant=tenant)
+    return plan_of(shape, target["url"], target, payload, tenant=tenant, secrets=secrets)
 
 
 def plan_of(
-    shape: Shape, url: str, secret: Mapping[str, Any], payload: Any, *, tenant: str
+    shape: Shape,
+    url: str,
+    secret: Mapping[str, Any],
+    payload: Any,
+    *,
+    tenant: str,
+    secrets: Secrets = NO_SECRETS,
 ) -> Plan:
-    """Return the plan of a target with its URL and its secret parts.
+    """Return the plan of a target with its URL, its secret parts and its named secrets.
 
-    UrlError when the settings of today refuse the URL, ValueError for what validation would have
-    refused.
+    UrlError when the settings of today refuse the URL, SecretUnavailable when a named secret may
+    not go there, ValueError for what validation would have refused.
     """
     ports = conf().webhook_allowed_ports
     template = shape.template or shape.rendered
+    private = frozenset[str]()
+    if secrets:
+        secrets.require_target({"kind": "webhook", **secret, "url": url})
+        private = secrets.header_names(secret["headers"])
+        # The headers of a template are made for each attempt, in one pass with its other names.
+        secret = secrets.fill_target(secret, ("auth",) if template else ("auth", "headers"))
     return Plan(
         shape=shape,
         written_url=url,
@@ -154,6 +173,8 @@ def plan_of(
         payload=payload if template else None,
         auth=read_auth(secret.get("auth"), shape.allow, ports),
         route=read_route(secret, tenant, shape.allow, ports),
+        secrets=secrets,
+        private_headers=private,
     )
 
 
@@ -190,7 +211,9 @@ def compose(plan: Plan, moment: Moment) -> Request:
     if plan.shape.rendered:
         [own] = moment.own_payload
         called = parse_target_url(own["url"], plan.shape.allow, conf().webhook_allowed_ports)
-        facts = replace(moment.facts, user_headers=list(own["headers"].items()))
+        headers = [(name, _with_secrets(plan, text)) for name, text in own["headers"].items()]
+        facts = replace(moment.facts, user_headers=headers)
+        _require_destination(plan, own["url"])
         return _request(plan, moment, facts, called, plan.body_of(own["payload"]))
     url, facts = plan.url, moment.facts
     if plan.body is not None and not moment.own_payload:
@@ -201,9 +224,35 @@ def compose(plan: Plan, moment: Moment) -> Request:
     if url is None:
         rendered = render_url(plan.written_url, moment.values)
         url = parse_target_url(rendered, plan.shape.allow, conf().webhook_allowed_ports)
-        headers = [(name, render_header(text, moment.values)) for name, text in facts.user_headers]
+        _require_destination(plan, rendered)
+        values = {**moment.values, **_named_in(plan, facts.user_headers)}
+        headers = [(name, render_header(text, values)) for name, text in facts.user_headers]
         facts = replace(facts, user_headers=headers)
     return _request(plan, moment, facts, url, body)
+
+
+def _require_destination(plan: Plan, url: str) -> None:
+    if plan.secrets:
+        plan.secrets.require_url(url)
+
+
+def _with_secrets(plan: Plan, text: str | Sequence[Any]) -> str:
+    """Return a header's value as it is sent, from the text or the parts that a run has made."""
+    found = plan.secrets.join(text)
+    if not isinstance(text, str):
+        plan.secrets.require_fit(text, found)
+    return found
+
+
+def _named_in(plan: Plan, headers: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the values of the secrets that headers name, by the names of their templates."""
+    if not plan.secrets:
+        return {}
+    named = {name for _, text in headers for name in names_in(text)}
+    values = {f"{PREFIX}{name}": plan.secrets.value_of(name) for name in named}
+    for value in values.values():
+        plan.secrets.require_fit([], value)
+    return values
 
 
 def _request(

@@ -1,8 +1,8 @@
 """TLS contexts by their settings; used by the connector.
 
 A context is made off the event loop, since it reads certificates, once for all who ask for it at
-the same time, and kept: bounded, the one used longest ago goes first. Keys never touch a disk where
-the system can avoid it.
+the same time, and kept in bounded number. Tenants share the threads that make contexts. Keys never
+touch a disk where the system can avoid it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import asyncio
 import os
 import ssl
 import tempfile
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 
 from delivery.errors import DeliveryError
+from delivery.joint_calls import JointCalls
 from delivery.routes import Tls
+from delivery.tenant_cache import TenantCache
 
 MAX_CONTEXTS = 256
+#: Contexts that are made at a time; a tenant has at most as many as it leaves free.
+_MADE_AT_ONCE = 4
 
 
 @cache
@@ -37,30 +40,24 @@ class TlsContexts:
 
     def __init__(self, default: ssl.SSLContext) -> None:
         self._default = default
-        #: Made or being made.
-        self._kept: OrderedDict[str, asyncio.Task[ssl.SSLContext]] = OrderedDict()
+        self._kept: TenantCache[str, ssl.SSLContext] = TenantCache(MAX_CONTEXTS)
+        self._making: JointCalls[tuple[str, str], ssl.SSLContext] = JointCalls(_MADE_AT_ONCE)
 
-    async def context_of(self, tls: Tls | None) -> ssl.SSLContext:
-        """Return the context; DeliveryError ``tls_failed`` when a certificate is unusable."""
+    async def context_of(self, tls: Tls | None, tenant: str = "") -> ssl.SSLContext:
+        """Return a tenant's context; DeliveryError ``tls_failed`` for an unusable certificate."""
         if tls is None or tls.is_default:
             return self._default
         key = tls.digest()
-        task = self._kept.get(key)
-        if task is None:
-            task = asyncio.ensure_future(asyncio.to_thread(make_context, tls))
-            self._kept[key] = task
-            task.add_done_callback(partial(self._forget_failure, key))
-        self._kept.move_to_end(key)
-        while len(self._kept) > MAX_CONTEXTS:
-            self._kept.popitem(last=False)
-        # A caller whose time is up must not end the making for the others.
-        return await asyncio.shield(task)
+        found = self._kept.get(tenant, key)
+        if found is not None:
+            return found
+        make = partial(self._make, tls, tenant, key)
+        return await self._making.answer((tenant, key), tenant, make)
 
-    def _forget_failure(self, key: str, task: asyncio.Task[ssl.SSLContext]) -> None:
-        # The exception is seen even when every waiter has left.
-        failed = task.cancelled() or task.exception() is not None
-        if failed and self._kept.get(key) is task:
-            del self._kept[key]
+    async def _make(self, tls: Tls, tenant: str, key: str) -> ssl.SSLContext:
+        context = await asyncio.to_thread(make_context, tls)
+        self._kept.keep(tenant, key, context)
+        return context
 
 
 def make_context(tls: Tls) -> ssl.SSLContext:

@@ -11,8 +11,11 @@ class ExecutionsConfig(AppConfig):
     name = "executions"
 
     def ready(self) -> None:
-        """Register the services that stop and resume the work of a tenant with its suspension."""
+        """Register what stops and resumes the work of a tenant, and what makes days for the web."""
+        from executions.broker import ask_for_days
         from executions.changes import suspension
+        from executions.ledger.days import days_wanted
         from tenants.suspension import follow
 
         follow(suspension.begin, suspension.end)
+        days_wanted.connect(ask_for_days)

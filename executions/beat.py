@@ -22,9 +22,10 @@ from executions.broker import AT_ONCE, CHECK_ZONES, probe, publish, publish_syst
 from executions.changes import ending_pauses, failing
 from executions.dependencies import stage as dependencies
 from executions.dispatch.stage import Dispatcher
+from executions.gate import keys
 from executions.gate import stage as gate
 from executions.housekeeping import worker_history
-from executions.ledger import days
+from executions.ledger import days, totals
 from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
 from executions.loop.lower_bounds import LowerBounds
@@ -43,6 +44,7 @@ log = logging.getLogger(__name__)
 _HOUSEKEEPING_PARTITION = 0
 _HOUSEKEEPING_SECONDS = 5.0
 _DAYS_SECONDS = 3600.0
+_FOLD_SECONDS = 5.0
 #: Stages that look for work which another process may have made, in their order.
 _WOKEN = ("materialize", "gate", "workflows", "dispatch")
 
@@ -58,6 +60,7 @@ class PunctualScheduler(DatabaseScheduler):
         self._dispatcher = Dispatcher(self.partitions, publish, active_signing_secrets, probe)
         self._rescuer = Rescuer(self.partitions)
         self._seen_at_gate = gate.Seen()
+        self._seen_keys = keys.Seen()
         self._due_tasks = LowerBounds()
         self._due_work = self._dispatcher.rooms.bounds
         self._listener: Listener | None = None
@@ -78,6 +81,7 @@ class PunctualScheduler(DatabaseScheduler):
                 Stage("dispatch", self._dispatch),
                 Stage("rescue", self._rescue),
                 Stage("workers", self._workers),
+                Stage("totals", self._totals),
                 Stage("housekeeping", self._housekeeping),
             ],
             on_error=connections.close_all,
@@ -102,6 +106,8 @@ class PunctualScheduler(DatabaseScheduler):
         if set(self.partitions.held) != before:
             log.info("partitions_held", extra={"count": len(self.partitions.held)})
             self._agenda.hurry(*_WOKEN, "rescue")
+        elif self.partitions.neglected:
+            self._agenda.hurry("materialize")
         return wait
 
     def _materialize(self) -> float:
@@ -112,11 +118,14 @@ class PunctualScheduler(DatabaseScheduler):
         return counts.next_in
 
     def _gate(self) -> float:
-        counts = gate.run_once(self.partitions, self._seen_at_gate)
-        self._note_written(counts)
-        if counts.done:
+        at_gate = gate.run_once(self.partitions, self._seen_at_gate)
+        # Behind the gate: what it has admitted may wait for its key.
+        of_keys = keys.run_once(self.partitions, self._seen_keys)
+        for counts in (at_gate, of_keys):
+            self._note_written(counts)
+        if at_gate.done or of_keys.done:
             self._agenda.hurry("workflows", "dispatch")
-        return counts.next_in
+        return min(at_gate.next_in, of_keys.next_in)
 
     def _dispatch(self) -> float:
         counts = self._dispatcher.run_once()
@@ -163,6 +172,11 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _workers(self) -> float:
         return worker_history.run_once(self.partitions).next_in
+
+    def _totals(self) -> float:
+        held = _HOUSEKEEPING_PARTITION in self.partitions.held
+        # More wait where no scheduler has folded for long.
+        return 0.0 if held and totals.fold() == totals.MOST_FOLDED else _FOLD_SECONDS
 
     @staticmethod
     def _days() -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
@@ -22,6 +24,16 @@ RUN_BULK_JOB = "executions.run_bulk_job"
 FOLLOW_CALENDAR = "executions.follow_calendar"
 #: The Celery task that follows a new release of the zone database.
 CHECK_ZONES = "executions.check_zone_rules"
+#: The Celery task that counts what tenants with quotas store.
+RECOUNT_QUOTAS = "executions.recount_quotas"
+#: The Celery task that keeps the heads of audit chains.
+WRITE_HEADS = "executions.write_audit_heads"
+#: The Celery task that continues an erasure.
+RUN_ERASURE = "executions.run_erasure"
+#: The Celery task that continues to seal the values of a tenant anew.
+RESEAL = "executions.reseal"
+#: The Celery task that makes day tables again for executions that end late.
+MAKE_DAYS = "executions.make_days"
 _SYSTEM_QUEUE = "system"
 _PROBE_KEY = "punctual:probe"
 #: Without these a publisher whose broker is away sleeps for seconds, in steps that grow: long
@@ -37,6 +49,11 @@ def publish(queue: str, message: Sent) -> None:
 def publish_system_job(task: str, *arguments: str) -> None:
     """Ask the system worker to run a Celery task; raise as :func:`publish` does."""
     _send(task, _SYSTEM_QUEUE, list(arguments))
+
+
+def ask_for_days(days: Iterable[datetime], **_: object) -> None:
+    """Ask the system worker to make the tables of these days; raise as :func:`publish` does."""
+    publish_system_job(MAKE_DAYS, " ".join(f"{day:%Y%m%d}" for day in days))
 
 
 def probe() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from executions.attempts import attempts_of
 from executions.models import Attempt, Execution
+from shared import payload_sight
 from shared.encryption import open_json
 from shared.exceptions import NotFound
 from shared.sealing_contexts import response_context
@@ -33,7 +34,11 @@ def log_url(execution: Execution) -> str | None:
 
 
 def captured_log(execution: Execution, number: int | None = None) -> CapturedLog:
-    """Return the log of an attempt, by default the latest that has one; raise NotFound."""
+    """Return the log of an attempt, by default the latest that has one.
+
+    Raise NotFound, or PayloadsHidden without the right to see payloads.
+    """
+    payload_sight.require()
     for attempt in reversed(attempts_of([execution.id])[execution.id]):
         if number in (None, attempt.number) and (found := _open(attempt)) is not None:
             return found
@@ -43,7 +48,7 @@ def captured_log(execution: Execution, number: int | None = None) -> CapturedLog
 def _open(attempt: Attempt) -> CapturedLog | None:
     if attempt.sealed_response is None:
         return None
-    context = response_context(attempt.execution_id)
+    context = response_context(attempt.tenant_id, attempt.execution_id)
     found = open_json(bytes(attempt.sealed_response), context)
     if "log" not in found:
         return None

@@ -13,6 +13,7 @@ from django.db.models import Q
 from executions.models import Attempt, DeadLetter, Execution
 from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
 from shared.sealing_contexts import (
+    Context,
     payload_context,
     progress_context,
     response_context,
@@ -45,25 +46,27 @@ def as_readable(opened: Callable[[], Any]) -> Readable:
         return Readable(None, is_whole=False)
 
 
-def seal_payload(payload: Any, execution_id: UUID) -> bytes:
+def seal_payload(payload: Any, tenant_id: UUID, execution_id: UUID) -> bytes:
     """Return an execution's own payload, encrypted and bound to it."""
-    return seal_json(payload, payload_context(execution_id))
+    return seal_json(payload, payload_context(tenant_id, execution_id))
 
 
-def open_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Any:
+def open_sealed_payload(sealed: bytes | memoryview, tenant_id: UUID, execution_id: UUID) -> Any:
     """Return the payload that :func:`seal_payload` encrypted for the execution."""
-    return open_json(bytes(sealed), payload_context(execution_id))
+    return open_json(bytes(sealed), payload_context(tenant_id, execution_id))
 
 
-def read_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Readable:
+def read_sealed_payload(
+    sealed: bytes | memoryview, tenant_id: UUID, execution_id: UUID
+) -> Readable:
     """Return the payload that :func:`seal_payload` encrypted, as far as it can be shown."""
-    return as_readable(partial(open_sealed_payload, sealed, execution_id))
+    return as_readable(partial(open_sealed_payload, sealed, tenant_id, execution_id))
 
 
 def payload_of(execution: Execution) -> Any:
     """Return the payload of the execution: its own, or the one of its task's version."""
     if execution.sealed_payload is not None:
-        own = open_sealed_payload(execution.sealed_payload, execution.id)
+        own = open_sealed_payload(execution.sealed_payload, execution.tenant_id, execution.id)
         return own["payload"] if _is_rendered(execution) else own
     return open_payload(execution.task_id, execution.revision)
 
@@ -83,13 +86,15 @@ def _is_rendered(execution: Execution) -> bool:
 def progress_of(execution: Execution) -> Any:
     """Return the last progress that the holder of the execution reported, or None."""
     sealed = execution.sealed_progress
-    return None if sealed is None else open_json(bytes(sealed), progress_context(execution.id))
+    context = progress_context(execution.tenant_id, execution.id)
+    return None if sealed is None else open_json(bytes(sealed), context)
 
 
 def result_of(execution: Execution) -> Any:
     """Return the result of the execution, or None."""
     sealed = execution.sealed_result
-    return None if sealed is None else open_json(bytes(sealed), result_context(execution.id))
+    context = result_context(execution.tenant_id, execution.id)
+    return None if sealed is None else open_json(bytes(sealed), context)
 
 
 def payloads_of_letters(letters: Iterable[DeadLetter]) -> dict[UUID, Readable]:
@@ -98,7 +103,9 @@ def payloads_of_letters(letters: Iterable[DeadLetter]) -> dict[UUID, Readable]:
     others: dict[UUID, tuple[UUID, int]] = {}
     for letter in letters:
         if letter.sealed_payload is not None:
-            payloads[letter.id] = read_sealed_payload(letter.sealed_payload, letter.execution_id)
+            payloads[letter.id] = read_sealed_payload(
+                letter.sealed_payload, letter.tenant_id, letter.execution_id
+            )
         else:
             others[letter.id] = (letter.task_id, letter.revision)
     opened = _payloads_of_versions(set(others.values()))
@@ -111,7 +118,7 @@ def response_of(attempt: Attempt) -> dict[str, Any] | None:
     """Return the captured answer of an attempt: status, headers, body as text, truncated."""
     if attempt.sealed_response is None:
         return None
-    context = response_context(attempt.execution_id)
+    context = response_context(attempt.tenant_id, attempt.execution_id)
     try:
         found = open_json(bytes(attempt.sealed_response), context)
     except DecryptionFailed:
@@ -152,14 +159,16 @@ def _payloads_of_versions(versions: set[tuple[UUID, int]]) -> dict[Any, Readable
     wanted = Q()
     for task_id, version in versions:
         wanted |= Q(task_id=task_id, version=version)
-    found = TaskRevision.objects.filter(wanted).values_list("task_id", "version", "sealed")
+    found = TaskRevision.objects.filter(wanted).values_list(
+        "task__tenant_id", "task_id", "version", "sealed"
+    )
     return {
         (task_id, version): as_readable(
-            partial(_payload_in, sealed, revision_context(task_id, version))
+            partial(_payload_in, sealed, revision_context(tenant_id, task_id, version))
         )
-        for task_id, version, sealed in found
+        for tenant_id, task_id, version, sealed in found
     }
 
 
-def _payload_in(sealed: bytes | memoryview, context: bytes) -> Any:
+def _payload_in(sealed: bytes | memoryview, context: Context) -> Any:
     return open_json(bytes(sealed), context)["payload"]

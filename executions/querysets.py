@@ -14,6 +14,7 @@ from django.db.models.functions import Cast
 from executions.choices import FINAL, JOB_ACTIVE, OPEN, Status
 from shared.exceptions import NotFound
 from shared.ids import first_id_at
+from shared.payload_sight import is_hidden
 from shared.querysets import TenantQuerySet
 from tasks.definition import pools_called
 from tasks.models import Task
@@ -23,6 +24,7 @@ from wire.priorities import PRIORITIES
 if TYPE_CHECKING:
     from executions.models.bulk_job import BulkJob
     from executions.models.dead_letter import DeadLetter
+    from executions.models.erasure import Erasure
     from executions.models.execution import Execution
     from executions.models.workflow_run import EndedWorkflowRun
 
@@ -81,7 +83,8 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         return found
 
     def filtered(self, filters: Mapping[str, Any]) -> ExecutionQuerySet:
-        """Return the rows that match the filters: status, since, until, task, label, pool, q, ids.
+        """Return the rows that match the filters: status, since, until, task, label, pool,
+        concurrency_key, q, ids.
 
         A filter that is absent or None matches all; every list and every bulk job reads them here.
         Filters of open work and of the last hour come from ``insight.list_filters``.
@@ -100,7 +103,8 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         if filters.get("label") is not None:
             labelled = Task.objects.labelled(filters["label"])
             found = found.filter(task_id__in=labelled.values("id"))
-        return _filtered(found, filters, {"task": "task_id"})
+        exact = {"task": "task_id", "concurrency_key": "concurrency_key"}
+        return _filtered(found, filters, exact)
 
     def without_steps(self) -> ExecutionQuerySet:
         """Return executions of tasks and runs of workflows, without the calls of their steps."""
@@ -221,7 +225,9 @@ def _matches_task_or_error(text: str) -> Q:
 
 
 def _matches_error(text: str) -> Q:
-    return Q(error_message__icontains=text) | Q(error_code__icontains=text)
+    code = Q(error_code__icontains=text)
+    # A search by a text that is not shown would tell it letter by letter.
+    return code if is_hidden() else code | Q(error_message__icontains=text)
 
 
 def _filtered(
@@ -232,3 +238,9 @@ def _filtered(
     if filters.get("ids") is not None:
         found = found.filter(id__in=filters["ids"])
     return found.matching(filters["q"]) if filters.get("q") else found
+
+
+class ErasureQuerySet(TenantQuerySet["Erasure"]):
+    """Reads of the certificates of erasures."""
+
+    called = "erasure"

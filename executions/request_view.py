@@ -6,7 +6,7 @@ the same list of headers that the worker sends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -22,9 +22,11 @@ from delivery.headers import (
 from executions.models import Attempt, Execution
 from executions.payloads import response_of, shown_body
 from shared.addresses import as_sent
+from shared.field_redaction import redacted_text
 from shared.http_headers import is_secret_header
 from shared.http_methods import BODILESS
 from shared.instants import format_instant
+from shared.payload_sight import HIDDEN, hide, hide_url, is_hidden
 from shared.redaction import MASK
 from shared.templates import names_in, render
 from shared.trace_context import context_of
@@ -65,8 +67,8 @@ def proof_headers(target: Mapping[str, Any]) -> dict[str, str]:
 def shown_url(url: str, target: Mapping[str, Any]) -> str:
     """Return the URL; an API key in its query is masked."""
     auth = target.get("auth")
-    if auth is None or auth["type"] != "api_key" or auth["in"] != "query":
-        return url
+    if auth is None or auth["type"] != "api_key" or auth["in"] != "query" or is_hidden():
+        return hide_url(url)
     joint = "&" if urlsplit(url).query else "?"
     return f"{url.partition('#')[0]}{joint}{quote(auth['name'], safe='')}={MASK}"
 
@@ -78,7 +80,7 @@ def planned_request(target: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "method": target["method"],
         "url": shown_url(_as_sent(target["url"]), target),
-        "headers": {**mask_headers(_own_headers(target, {})), **proof_headers(target)},
+        "headers": {**_seen(mask_headers(_own_headers(target, {}))), **proof_headers(target)},
     }
 
 
@@ -103,7 +105,7 @@ def sent_request(
         fencing_token=attempt.fencing_token,
         traceparent=traceparent(str(execution.id), attempt.number, context),
         tracestate=context.state,
-        user_headers=list(mask_headers(_own_headers(target, known)).items()),
+        user_headers=list(_seen(mask_headers(_own_headers(target, known))).items()),
         execution_token=MASK if callback else None,
         callback_url=callback_url_of(str(execution.id)) if callback else None,
         content_type=TEXT if target["body_format"] == "raw" else JSON,
@@ -128,13 +130,25 @@ def with_body(request: dict[str, Any] | None, payload: Any) -> dict[str, Any] | 
     """Return the request with its body; no body where its method carries none."""
     if request is None:
         return None
-    return {**request, "body": None if request["method"] in BODILESS else payload}
+    return {**request, "body": None if request["method"] in BODILESS else hide(payload)}
 
 
-def captured_response(attempt: Attempt) -> dict[str, Any] | None:
-    """Return the answer that an attempt got, or None when there was none."""
+def captured_response(attempt: Attempt, redact: Sequence[str]) -> dict[str, Any] | None:
+    """Return the answer that an attempt got, or None when there was none.
+
+    ``redact`` has the paths of the fields of its body that are masked.
+    """
     found = response_of(attempt)
-    return None if found is None else {**found, "headers": mask_headers(found["headers"])}
+    if found is None:
+        return None
+    headers = _seen(mask_headers(found["headers"]))
+    body = redacted_text(found["body"], redact, truncated=found["truncated"])
+    return {**found, "headers": headers, "body": hide(body)}
+
+
+def _seen(headers: dict[str, str]) -> dict[str, str]:
+    """Return headers, only their names without the right to see payloads."""
+    return dict.fromkeys(headers, HIDDEN) if is_hidden() else headers
 
 
 def _own_headers(target: Mapping[str, Any], known: Mapping[str, str]) -> list[tuple[str, str]]:

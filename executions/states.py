@@ -84,7 +84,7 @@ MOVES: tuple[Move, ...] = (
         (Status.QUEUED,),
         Status.PENDING,
         "execution.deferred",
-        "fencing token, its destination has no capacity; parked, no attempt is used",
+        "fencing token, its destination has no capacity: parked; or its tenant is at a limit",
     ),
     Move(
         "cancel",

@@ -8,15 +8,15 @@ has opened it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from executions import run_signals
-from executions.choices import AttemptOutcome, Status
-from executions.ledger import final_log, minute_stats, settling
+from executions.choices import AttemptOutcome, Status, Trigger
+from executions.ledger import budget_charges, final_log, minute_stats, settling, totals
 from executions.ledger.days import ensure_days_of
 from executions.ledger.settling import Moved, Settled, joined
 from shared.conf import conf
@@ -24,6 +24,9 @@ from shared.ids import attempt_id, new_id
 from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import is_of_compensation, is_of_step
+from tenants.quotas.limits import TENANT_LIMIT
+from wire.costs import NO_COST
+from wire.destination_key import QUOTA_OF
 from wire.messages import Claimed
 
 _CANCEL_AT_ONCE = 5000
@@ -35,8 +38,8 @@ CANCEL_GRACE_SECONDS = 30.0
 class Finish(NamedTuple):
     """The outcome of one attempt; ``status`` is the state that the execution moves to.
 
-    ``retry_in`` seconds count from the database's now. ``lost`` is 1 when the worker died while
-    it ran.
+    ``retry_in`` seconds count from the database's now; ``lost`` is 1 when its worker died; ``cost``
+    is by unit.
     """
 
     execution_id: UUID
@@ -56,6 +59,7 @@ class Finish(NamedTuple):
     sealed_response: bytes | None = None
     lost: int = 0
     sealed_result: bytes | None = None
+    cost: Mapping[str, float] = NO_COST.by_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +75,17 @@ class Beaten:
     began: bool
 
 
-def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
+def mark_queued(
+    parameters: dict[str, object], *, by_shares: bool = False
+) -> tuple[list[Claimed], int]:
     """Move PENDING or RETRYING to QUEUED for a batch of due work, each under a new token.
 
-    Return also how many stay behind: parked, because their destinations have no capacity, or handed
-    back, because their definition is not visible yet.
+    ``by_shares``: of tenants that have places, and in any partition that is ready. Return also how
+    many stay behind: parked, because their destinations have no capacity, or handed back, because
+    their definition is not visible yet.
     """
-    found = rows("dispatch/claim_due", parameters)
+    within = "dispatch/claim_due_within" if "limited" in parameters else "dispatch/claim_due"
+    found = rows("dispatch/claim_by_shares" if by_shares else within, parameters)
     claimed = [Claimed._make(row[:-1]) for row in found if row[0] is not None]
     # The race: an edit that commits between the claim's snapshot and its row lock. The claim gets
     # the row of the new version and does not see that version; the next pass does.
@@ -130,17 +138,8 @@ def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> lis
     if not accepted:
         return []
     ids, tokens, workers, started_at, at = (list(column) for column in zip(*accepted, strict=True))
-    moved = joined(
-        "callback/accept",
-        {
-            "ids": ids,
-            "tokens": tokens,
-            "workers": workers,
-            "started_at": started_at,
-            "at": at,
-            "grace": CANCEL_GRACE_SECONDS,
-        },
-    )
+    given = {"ids": ids, "tokens": tokens, "workers": workers, "started_at": started_at, "at": at}
+    moved = joined("callback/accept", {**given, "grace": CANCEL_GRACE_SECONDS})
     settling.begin_tasks([row[1] for row in moved])
     return [row[0] for row in moved]
 
@@ -204,10 +203,8 @@ def fail_unstarted(ids: Sequence[UUID]) -> None:
     parameters = {"ids": of_uuids(ids), "low": min(ids), "high": max(ids)}
     moved = [Moved._make(row) for row in rows("complete/failed_unstarted", parameters)]
     failed = str(Status.FAILED)
-    _settle(
-        moved,
-        [Finish(row.id, 0, 0, failed, "", row.reason, error_code=row.reason) for row in moved],
-    )
+    ended = [Finish(one.id, 0, 0, failed, "", one.reason, error_code=one.reason) for one in moved]
+    _settle(moved, ended)
 
 
 def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
@@ -222,8 +219,10 @@ def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
         by_id = {entry.execution_id: entry for entry in finishes}
         insert_letters([by_id[execution] for execution in failed])
     if moved:
-        settling.settle([row.of_task for row in moved], [row.freed for row in moved if row.freed])
-        minute_stats.count([row.ended for row in moved])
+        freed = [row.freed for row in moved if row.freed]
+        gated = settling.settle([row.of_task for row in moved], freed)
+        budget_charges.charge(moved, finishes, gated)
+        minute_stats.count([row.ended for row in moved], totals.of_attempts(moved, finishes))
         final_log.note_ended([row.final for row in moved if row.without_success], finishes)
 
 
@@ -238,13 +237,15 @@ def release(returned: Sequence[tuple[UUID, int]]) -> list[UUID]:
 
 
 def defer(deferred: Sequence[tuple[UUID, int, str, datetime]]) -> list[UUID]:
-    """Move QUEUED to PENDING, parked, for (execution, token, reason, until): no capacity now."""
+    """Move QUEUED to PENDING, parked by its destination, for (execution, token, reason, until)."""
     if not deferred:
         return []
     parameters = {
         "ids": [row[0] for row in deferred],
         "tokens": [row[1] for row in deferred],
-        "reasons": [row[2] for row in deferred],
+        "reasons": [TENANT_LIMIT if row[2] in QUOTA_OF else row[2] for row in deferred],
+        "quotas": [QUOTA_OF.get(row[2], "") for row in deferred],
+        "until": [row[3] for row in deferred],
     }
     return [row[0] for row in joined("complete/defer", parameters)]
 
@@ -316,12 +317,14 @@ def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
 def insert_manual(parameters: dict[str, object]) -> UUID:
     """Insert a PENDING execution outside the schedule: run now, retry."""
     found: UUID = rows("changing/insert_manual", parameters)[0][0]
+    totals.add({f"scheduled/{parameters['trigger']}": 1})
     return found
 
 
 def insert_series(parameters: dict[str, object]) -> int:
     """Insert gated PENDING executions of a backfill; return how many are new."""
     made: int = rows("backfill/insert_executions", parameters)[0][0]
+    totals.add({f"scheduled/{Trigger.BACKFILL}": made})
     return made
 
 

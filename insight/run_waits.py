@@ -85,7 +85,7 @@ def _short(wait: RunWait) -> str:
 
 def _to_begin(execution: Execution) -> RunWait:
     """Return what a run that has not begun waits for."""
-    if execution.gated:
+    if execution.gated or execution.key_place == 0:
         return RunWait("gate")
     if execution.held:
         return RunWait("pause")

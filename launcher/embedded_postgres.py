@@ -32,6 +32,10 @@ from launcher.privileges import private_directory, write_file
 from launcher.spawning import ProcessSpec
 
 ROLE = "punctual"
+#: The web process logs in as this role, which owns nothing; `migrate` makes it.
+WEB_ROLE = "punctual_web"
+#: Schedulers, recorders and system workers log in as this role, which owns nothing, either.
+LOOPS_ROLE = "punctual_loops"
 DATABASE = "punctual"
 _HBA = """\
 # Written at every start: unix sockets only, and a password for everybody.
@@ -79,14 +83,26 @@ class EmbeddedPostgres(EmbeddedServer):
     ) -> None:
         super().__init__(placement, durable=durable)
         self._password: str = secrets["postgres_password"]
+        self._web_password: str = secrets.get("postgres_web_password", "")
+        self._loops_password: str = secrets.get("postgres_loops_password", "")
 
     @property
     def url(self) -> str:
-        return self._url(DATABASE)
+        return self._url(ROLE, self._password)
 
-    def _url(self, database: str) -> str:
+    @property
+    def web_url(self) -> str:
+        """Return the address that the web process connects to; empty without a password for it."""
+        return self._url(WEB_ROLE, self._web_password) if self._web_password else ""
+
+    @property
+    def loops_url(self) -> str:
+        """Return the address that the loops connect to; empty without a password for it."""
+        return self._url(LOOPS_ROLE, self._loops_password) if self._loops_password else ""
+
+    def _url(self, role: str, password: str) -> str:
         query = urlencode({"host": str(self.placement.sockets)})
-        return f"postgresql://{ROLE}:{quote(self._password, safe='')}@/{database}?{query}"
+        return f"postgresql://{role}:{quote(password, safe='')}@/{DATABASE}?{query}"
 
     @cached_property
     def _programs(self) -> Path:

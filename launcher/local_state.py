@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,13 @@ def _vapid_key() -> str:
 _SECRETS: dict[str, Callable[[], str]] = {
     "secret_key": lambda: secrets.token_urlsafe(64),
     "encryption_keys": lambda: f"k1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
+    # The id tells the keys of two machines apart that have each made their own.
+    "audit_keys": lambda: (
+        f"a{secrets.token_hex(3)}:{base64.b64encode(secrets.token_bytes(32)).decode()}"
+    ),
     "postgres_password": lambda: secrets.token_urlsafe(24),
+    "postgres_web_password": lambda: secrets.token_urlsafe(24),
+    "postgres_loops_password": lambda: secrets.token_urlsafe(24),
     "valkey_password": lambda: secrets.token_urlsafe(24),
     "vapid_private_key": _vapid_key,
 }
@@ -66,6 +72,18 @@ _SECRETS: dict[str, Callable[[], str]] = {
 def load_runtime(directory: Path) -> dict[str, Any]:
     """Return the addresses of the running installation, or nothing when it does not run."""
     return _read(directory / RUNTIME_FILE)
+
+
+def web_address_beside(runtime: Mapping[str, Any], database_url: str) -> str:
+    """Return the web's address of the running installation; empty beside another database's."""
+    same = database_url == runtime.get("database_url", "")
+    return str(runtime.get("web_database_url", "")) if same else ""
+
+
+def loops_address_beside(runtime: Mapping[str, Any], database_url: str) -> str:
+    """Return the loops' address of the running installation; empty beside another database's."""
+    same = database_url == runtime.get("database_url", "")
+    return str(runtime.get("loops_database_url", "")) if same else ""
 
 
 def write_runtime(directory: Path, values: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from redis.retry import Retry
 
 from launcher import local_state, web_probe
 from launcher.embedded import EmbeddedServer
+from launcher.embedded_postgres import EmbeddedPostgres
 from launcher.spawning import ProcessSpec
 from launcher.supervisor import Command, Stage
 from receiver import control as receiver_control
@@ -44,7 +45,11 @@ _GRACE_SECONDS = {"worker": 30.0, "system-worker": 30.0, "recorder": 30.0}
 #: millisecond (decision 0020).
 _NICENESS = dict.fromkeys(("scheduler", "recorder", "system-worker", "postgresql"), 10)
 _BOOTSTRAP_ONLY = ("BOOTSTRAP_API_KEY", "ADMIN_PASSWORD")
-_ADDRESSES = ("DATABASE_URL", "REDIS_URL")
+#: Hold secrets of the web process, which handlers of a worker have no use for.
+_WEB_ONLY = ("JWT_ISSUERS", "METRICS_TOKEN", "OIDC_PROVIDERS")
+_ADDRESSES = ("DATABASE_URL", "LOOPS_DATABASE_URL", "REDIS_URL", "WEB_DATABASE_URL")
+#: One-time commands, which change the schema or roles: they alone get the owner's address.
+_AS_OWNER = ("migrate", "bootstrap")
 _WITHOUT_DATABASE = ("worker", "receiver")
 _HANDLERS_POOL = HANDLER_TARGET_DEFAULTS["pool"]
 _COMMANDS_POOL = COMMAND_TARGET_DEFAULTS["pool"]
@@ -65,6 +70,8 @@ class UpOptions:
     schedulers: int
     workers: int
     recorders: int
+    web_database_url: str = ""
+    loops_database_url: str = ""
     handlers: bool = False
     commands: bool = False
     receiver: bool = True
@@ -110,6 +117,8 @@ def read_options() -> UpOptions:
         port=port,
         receiver_port=env.integer("RECEIVER_PORT", port % 65535 + 1, minimum=1, maximum=65535),
         database_url=env.text("DATABASE_URL"),
+        web_database_url=env.text("WEB_DATABASE_URL"),
+        loops_database_url=env.text("LOOPS_DATABASE_URL"),
         redis_url=env.text("REDIS_URL"),
         webs=env.integer("WEBS", 1, minimum=1, maximum=256),
         schedulers=env.integer("SCHEDULERS", 1, maximum=256),
@@ -126,6 +135,8 @@ def make_stages(options: UpOptions, servers: dict[str, EmbeddedServer]) -> list[
     urls = {
         "DATABASE_URL": options.database_url or servers["postgresql"].url,
         "REDIS_URL": options.redis_url or servers["valkey"].url,
+        "WEB_DATABASE_URL": web_database_url(options, servers),
+        "LOOPS_DATABASE_URL": loops_database_url(options, servers),
     }
     plan = _Plan(options, urls)
     return [
@@ -147,6 +158,22 @@ def make_stages(options: UpOptions, servers: dict[str, EmbeddedServer]) -> list[
         Stage("web", plan.kinds(), ready=plan.answers("/healthz"), timeout_seconds=180.0),
         Stage("Punctual", ready=plan.has_started, probe_every_seconds=0.5),
     ]
+
+
+def web_database_url(options: UpOptions, servers: Mapping[str, EmbeddedServer]) -> str:
+    """Return the address by which the web process reaches the database; empty for the owner's."""
+    if options.database_url:
+        return options.web_database_url
+    embedded = servers["postgresql"]
+    return embedded.web_url if isinstance(embedded, EmbeddedPostgres) else ""
+
+
+def loops_database_url(options: UpOptions, servers: Mapping[str, EmbeddedServer]) -> str:
+    """Return the address by which the loops reach the database; empty for the owner's."""
+    if options.database_url:
+        return options.loops_database_url
+    embedded = servers["postgresql"]
+    return embedded.loops_url if isinstance(embedded, EmbeddedPostgres) else ""
 
 
 @dataclass(frozen=True)
@@ -203,20 +230,35 @@ class _Plan:
         )
 
     def _environment(self, kind: str, name: str, pool: str) -> dict[str, str]:
-        withheld = _ADDRESSES if kind == "bootstrap" else (*_ADDRESSES, *_BOOTSTRAP_ONLY)
+        withheld = list(_ADDRESSES)
+        withheld += [] if kind == "bootstrap" else _BOOTSTRAP_ONLY
+        withheld += [] if kind == "web" else _WEB_ONLY
         kept = _without(withheld)
         # Empty, not absent: the settings would look an absent one up in runtime.json.
         without = kind in _WITHOUT_DATABASE and pool != _HANDLERS_POOL
-        urls = {**self.urls, "DATABASE_URL": ""} if without else self.urls
         return {
             **kept,
             "WEBHOOK_ALLOWED_NETWORKS": self.options.allowed_networks,
-            **urls,
+            **self._addresses(kind, without=without),
             "DATA_DIR": str(self.options.data_dir),
             "PROCESS_KIND": kind,
             "PROCESS_NAME": name,
             "PYTHONUNBUFFERED": "1",
         }
+
+    def _addresses(self, kind: str, *, without: bool) -> dict[str, str]:
+        """Return the addresses that a kind may know: only one-time commands know the owner's."""
+        urls = dict(self.urls)
+        web, loops = urls["WEB_DATABASE_URL"], urls["LOOPS_DATABASE_URL"]
+        if kind == "web":
+            urls["DATABASE_URL"] = web or urls["DATABASE_URL"]
+            urls["LOOPS_DATABASE_URL"] = ""
+        elif kind not in _AS_OWNER:
+            urls["DATABASE_URL"] = "" if without else loops or urls["DATABASE_URL"]
+            urls["WEB_DATABASE_URL"] = urls["LOOPS_DATABASE_URL"] = ""
+        elif kind != "migrate":
+            urls["WEB_DATABASE_URL"] = urls["LOOPS_DATABASE_URL"] = ""
+        return urls
 
     def answers(self, path: str) -> Callable[[], Awaitable[bool]]:
         async def probe() -> bool:
@@ -230,7 +272,7 @@ class _Plan:
 
 def fork_environment() -> dict[str, str]:
     """Return the environment of the fork server: the variables that every kind may know."""
-    return _without((*_ADDRESSES, *_BOOTSTRAP_ONLY))
+    return _without((*_ADDRESSES, *_BOOTSTRAP_ONLY, *_WEB_ONLY))
 
 
 def _without(variables: Sequence[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +34,9 @@ from launcher.plan import (
     DRAIN_ORDER,
     UpOptions,
     fork_environment,
+    loops_database_url,
     make_stages,
+    web_database_url,
 )
 from launcher.privileges import PrivilegeError
 from launcher.run_lock import AlreadyHeld, RunLock
@@ -83,7 +86,9 @@ def _supervise(
     runtime = Runtime(options, servers, supervisor)
     supervisor.changed = runtime.write
     supervisor.started = lambda: say(
-        readiness_table(options, json.loads(supervisor.heard["bootstrap"]))
+        readiness_table(
+            options, json.loads(supervisor.heard["bootstrap"]), secret=sys.stdout.isatty()
+        )
     )
     runtime.write()
     try:
@@ -120,6 +125,8 @@ class Runtime:
             "public_url": options.public_url,
             "local_url": options.local_url,
             "database_url": options.database_url or self.servers["postgresql"].url,
+            "web_database_url": web_database_url(options, self.servers),
+            "loops_database_url": loops_database_url(options, self.servers),
             "redis_url": options.redis_url or self.servers["valkey"].url,
             "receiver_url": options.receiver_url,
             "receiver_network": options.receiver_network,
@@ -180,8 +187,14 @@ def _prepare_servers(options: UpOptions) -> dict[str, EmbeddedServer]:
     return servers
 
 
-def readiness_table(options: UpOptions, bootstrap: dict[str, Any]) -> str:
-    """Return the table that a person needs after a start, with the secrets that it shows once."""
+_HOW_TO_SIGN_IN = "run `manage.py accounts login-link admin` in a terminal"
+
+
+def readiness_table(options: UpOptions, bootstrap: dict[str, Any], *, secret: bool = True) -> str:
+    """Return the table that a person needs after a start, with the secrets that it shows once.
+
+    Without ``secret``, where output is collected, it names the command that prints a login link.
+    """
     url = options.public_url
     rows = [
         ("Web", f"{url}/"),
@@ -196,7 +209,8 @@ def readiness_table(options: UpOptions, bootstrap: dict[str, Any]) -> str:
         rows.append(("API key", f"{bootstrap['api_key']}  (first tenant's owner, shown once)"))
     if bootstrap.get("login_url"):
         link = str(bootstrap["login_url"])
-        rows.append(("Login link", f"{url}{link}" if link.startswith("/") else link))
+        whole = f"{url}{link}" if link.startswith("/") else link
+        rows.append(("Login link", whole if secret else _HOW_TO_SIGN_IN))
     if bootstrap.get("fenced"):
         rows.append(("Held back", "nothing runs until `manage.py restore --confirm`"))
     rows.append(("Stop", "Ctrl-C, or `make down`"))

@@ -10,6 +10,8 @@ from executions.broker import publish_system_job
 SEND = "notifications.send"
 #: The Celery task that asks an address to confirm that it is a member's.
 CONFIRM = "notifications.confirm"
+#: The Celery task that invites an address to a tenant.
+INVITE = "notifications.invite"
 
 
 def wake_sender(delivery_id: UUID) -> None:
@@ -20,3 +22,8 @@ def wake_sender(delivery_id: UUID) -> None:
 def wake_confirmation(member_id: int) -> None:
     """Publish the wake-up to ask a member's new address; raise as ``wake_sender`` does."""
     publish_system_job(CONFIRM, str(member_id))
+
+
+def wake_invitation(invitation_id: UUID) -> None:
+    """Publish the wake-up to send an invitation; raise as ``wake_sender`` does."""
+    publish_system_job(INVITE, str(invitation_id))

@@ -8,9 +8,10 @@ import redis
 from celery import shared_task
 from django.db import DatabaseError
 
-from notifications.broker import CONFIRM, SEND
+from notifications.broker import CONFIRM, INVITE, SEND
 from notifications.services.addresses import send_confirmation
 from notifications.services.deliveries import send_delivery
+from notifications.services.invitations import send_invitation
 from notifications.transports.errors import TransportError
 
 
@@ -38,3 +39,16 @@ def send(delivery_id: str) -> None:
 def confirm(member_id: str) -> None:
     """Ask a member's new address to confirm; retry while the mail server cannot be reached."""
     send_confirmation(int(member_id))
+
+
+@shared_task(
+    name=INVITE,
+    autoretry_for=(DatabaseError, redis.RedisError, TransportError),
+    retry_backoff=5,
+    retry_jitter=True,
+    max_retries=8,
+    ignore_result=True,
+)
+def invite(invitation_id: str) -> None:
+    """Send an invitation; retry while the mail server cannot be reached."""
+    send_invitation(UUID(invitation_id))

@@ -7,6 +7,7 @@ the message is only late. After sending, the repeat carries the same Message-ID.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,8 +18,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
+from executions.ledger import totals
 from executions.loop.clocks import database_now
-from notifications.choices import DeliveryStatus
+from notifications.choices import UNFINISHED, DeliveryStatus
 from notifications.models import Delivery
 from notifications.transports.errors import TransportError
 from shared.conf import conf
@@ -58,6 +60,11 @@ def claimable(now: datetime) -> Q:
     )
 
 
+def counted_as(channel: str, status: str) -> str:
+    """Return the series of metrics that counts a delivery that has ended so."""
+    return f"deliveries/{channel}/{status.lower()}"
+
+
 def claim_delivery(delivery_id: UUID) -> Claim | None:
     """Claim a delivery and the others of its bundle; None when it is not due or is claimed."""
     with transaction.atomic(durable=True):
@@ -85,8 +92,12 @@ def finish(
 ) -> None:
     """Record the end of deliveries that are still this sender's."""
     with transaction.atomic(durable=True):
+        ended: Counter[str] = Counter()
         for delivery in deliveries:
-            _mine(claim, delivery).update(status=status, claimed_until=None, **parts)
+            moved = _mine(claim, delivery).update(status=status, claimed_until=None, **parts)
+            ended[counted_as(delivery.channel, status)] += moved
+        if status not in UNFINISHED:
+            totals.add(ended)
 
 
 def sent(claim: Claim, note: str) -> None:

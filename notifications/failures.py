@@ -38,6 +38,7 @@ _SPOKEN = {
     "tls_failed": "TLS failed with {host}",
     "address_forbidden": "{host} leads to an address that is not public",
     "redirect_forbidden": "forbidden redirect from {host}",
+    "secret_unavailable": "a named secret cannot be used for {host}",
     "response_invalid": "invalid answer from {host}",
     "response_mismatch": "an answer that misses the criteria from {host}",
     "worker_lost": "the worker died while calling {host}",
@@ -182,6 +183,6 @@ def _hosts(executions: Iterable[Mapping[str, Any]]) -> dict[tuple[UUID, int], st
         task_id__in={task for task, _ in versions}, version__in={version for _, version in versions}
     )
     rows = TaskRevision.objects.filter(wanted).values_list(
-        "task_id", "version", "definition__target__url"
+        "task_id", "version", "definition__target__origin", "definition__target__url"
     )
-    return {(task, version): host_of(url or "") for task, version, url in rows}
+    return {(task, version): host_of(origin or url or "") for task, version, origin, url in rows}

@@ -43,15 +43,32 @@ def confirmation_mail(to: str, link: str, *, member: str, tenant: str) -> Mail:
         "member": one_line(member, 80),
         "tenant": one_line(tenant, 80),
     }
+    return _single("confirm_address", "confirm", to, context)
+
+
+def invitation_mail(to: str, link: str, *, tenant: str, role: str) -> Mail:
+    """Return the e-mail that offers an address a role in a tenant."""
+    name = one_line(tenant, 80)
+    context = {
+        "subject": f"Invitation to {name} in Punctual",
+        "link": link,
+        "tenant": name,
+        "role": role,
+    }
+    return _single("invitation", "invitation", to, context)
+
+
+def _single(template: str, kind: str, to: str, context: dict[str, str]) -> Mail:
+    """Return an e-mail that belongs to no thread."""
     marker = new_id()
     host = urlsplit(conf().public_url).hostname or "localhost"
     return Mail(
         to=to,
-        subject=subject,
-        text=render_to_string("notifications/confirm_address.txt", context),
-        html=render_to_string("notifications/confirm_address.html", context),
+        subject=context["subject"],
+        text=render_to_string(f"notifications/{template}.txt", context),
+        html=render_to_string(f"notifications/{template}.html", context),
         message_id=f"<{marker}@{host}>",
-        thread_id=f"<confirm.{marker}@{host}>",
+        thread_id=f"<{kind}.{marker}@{host}>",
     )
 
 

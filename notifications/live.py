@@ -29,6 +29,16 @@ def group_of(tenant_id: UUID) -> str:
     return f"tenant.{tenant_id}"
 
 
+def group_of_key(key_id: UUID) -> str:
+    """Return the group of the sockets that a key has opened."""
+    return f"key.{key_id}"
+
+
+def publish_key_change(key_id: UUID) -> None:
+    """Have the sockets of a key checked now; without Redis they are checked within a minute."""
+    _send(group_of_key(key_id), {"type": "live.recheck"})
+
+
 def publish_topics(tenant_id: UUID, topics: Iterable[str]) -> None:
     """Tell the tenant's consoles what to read again; never raises when Redis is away."""
     _publish_topics(group_of(tenant_id), topics)
@@ -43,6 +53,26 @@ def publish_alert(tenant_id: UUID, *, id: UUID | str, severity: str, title: str,
     """Show an alert in the tenant's consoles; never raises when Redis is away."""
     alert = {"id": str(id), "severity": severity, "title": title, "url": url}
     _send(group_of(tenant_id), {"type": "live.alert", "alert": alert})
+
+
+def publish_recheck(tenant_id: UUID) -> None:
+    """Make the tenant's sockets ask at once whether they may still listen; never raises.
+
+    A socket that misses the message asks by itself within a minute.
+    """
+    _send(group_of(tenant_id), {"type": "live.recheck"})
+
+
+def group_of_session(sign_in_id: UUID | str) -> str:
+    """Return the group of a session's sockets."""
+    return f"session.{sign_in_id}"
+
+
+def close_sockets_of(sign_in_ids: Iterable[UUID]) -> None:
+    """Close the sockets of ended sessions; without Redis they close at their next check."""
+    for one in sign_in_ids:
+        if not _send(group_of_session(one), {"type": "live.ended"}):
+            break  # a person waits, and each further try may take seconds
 
 
 def unsent() -> int:
@@ -62,7 +92,7 @@ def _publish_topics(group: str, topics: Iterable[str]) -> None:
         _send(group, {"type": "live.topics", "topics": wanted}, versioned=True)
 
 
-def _send(group: str, message: Mapping[str, Any], *, versioned: bool = False) -> None:
+def _send(group: str, message: Mapping[str, Any], *, versioned: bool = False) -> bool:
     global _unsent
     try:
         stamp = {"version": current_version()} if versioned else {}
@@ -72,3 +102,5 @@ def _send(group: str, message: Mapping[str, Any], *, versioned: bool = False) ->
         log.warning(
             "live_message_not_sent", extra={"reason": type(error).__name__, "unsent": _unsent}
         )
+        return False
+    return True

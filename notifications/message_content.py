@@ -14,6 +14,7 @@ from django.utils import timezone
 from executions.attempts import attempts_of
 from executions.choices import Status
 from executions.models import Attempt, DeadLetter, Execution
+from executions.redacted_fields import paths_of
 from executions.request_view import captured_response
 from insight.presentation.execution import duration_ms
 from notifications.choices import AlertKind
@@ -23,6 +24,7 @@ from notifications.plain_text import excerpt, one_line
 from notifications.recipients import Recipient
 from shared.clock_text import beside, clock_text, digits, zone_label, zone_of
 from shared.duration_words import duration_text
+from shared.payload_sight import hide, sight
 from tasks.models import Task
 
 #: The rows behind an alert: the execution, its attempts, its dead letter.
@@ -73,7 +75,8 @@ def compose(alert: Alert, recipient: Recipient, tenant_name: str) -> Content:
     ).first()
     task = Task.objects.filter(pk=alert.task_id).first()
     own, of_task = zone_of(recipient.preference.timezone), task.schedule if task else {}
-    with timezone.override(own), beside(zone_of(of_task.get("timezone"))):
+    zones = timezone.override(own), beside(zone_of(of_task.get("timezone")))
+    with zones[0], zones[1], sight(recipient.membership.sees_payloads):
         return _composed(alert, recipient, tenant_name, (execution, attempts, letter))
 
 
@@ -87,7 +90,7 @@ def _composed(alert: Alert, recipient: Recipient, tenant_name: str, rows: _Rows)
         summary=_summary(alert),
         facts=_facts(alert, tenant, execution),
         attempts=[_line(attempt) for attempt in attempts[-25:]],
-        response=_last_answer(attempts),
+        response=_last_answer(attempts, execution or letter),
         next_step=_next_step(alert, execution),
         links=_links(alert, recipient, letter),
         unsubscribe_url=signed_page(UNSUBSCRIBE, recipient.membership.pk),
@@ -146,7 +149,7 @@ def _facts(alert: Alert, tenant: str, execution: Execution | None) -> list[tuple
         facts[0] = ("Tasks", f"{alert.task_count}, first {one_line(alert.task_name)}")
     facts.append(("Cause", one_line(alert.cause, 300)))
     if alert.error_message:
-        facts.append(("Error", excerpt(one_line(alert.error_message, 600), 400)))
+        facts.append(("Error", excerpt(one_line(hide(alert.error_message), 600), 400)))
     if execution is not None:
         facts.append(("Scheduled for", clock_text(execution.scheduled_for)))
     facts.append(("Failed", clock_text(alert.first_at)))
@@ -168,9 +171,10 @@ def _line(attempt: Attempt) -> Line:
     )
 
 
-def _last_answer(attempts: Sequence[Attempt]) -> str:
-    for attempt in reversed(attempts):
-        found = captured_response(attempt)
+def _last_answer(attempts: Sequence[Attempt], of: Execution | DeadLetter | None) -> str:
+    redact = paths_of(of.task_id, of.revision) if of else []
+    for attempt in reversed(attempts) if of else ():
+        found = captured_response(attempt, redact)
         if found is not None:
             return excerpt(found["body"])
     return ""

@@ -15,8 +15,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max
 
+from executions.ledger import totals
 from executions.loop.clocks import database_now
-from notifications.choices import Channel, DeliveryStatus
+from notifications.choices import UNFINISHED, Channel, DeliveryStatus
+from notifications.claims import counted_as
 from notifications.incidents import DIGEST_AFTER, QUIET_AFTER
 from notifications.models import Alert, AlertMute, Delivery
 from notifications.recipients import Recipient, kept_back, recipients_of, wants
@@ -52,6 +54,8 @@ def plan_due_notices() -> list[Notice]:
     fields = ["notice_number", "notified_count", "last_notified_at", "next_notice_at", "closed_at"]
     Alert.objects.bulk_update(alerts, fields)
     Delivery.objects.bulk_create(planner.deliveries, batch_size=1000)
+    ended = (one for one in planner.deliveries if one.status not in UNFINISHED)
+    totals.add(Counter(counted_as(one.channel, one.status) for one in ended))
     return notices
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from notifications.models import Alert, Delivery, NotificationPreference, PushSubscription
 from shared.addresses import host_of
 from shared.instants import format_instant
+from shared.payload_sight import hide
 
 
 def present_alert(alert: Alert) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def present_alert(alert: Alert) -> dict[str, Any]:
         "cause": alert.cause,
         "error_signature": alert.error_signature,
         "destination": alert.destination,
-        "error": {"code": alert.error_code, "message": alert.error_message}
+        "error": {"code": alert.error_code, "message": hide(alert.error_message)}
         if alert.error_code
         else None,
         "task_id": str(alert.task_id),

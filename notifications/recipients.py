@@ -22,6 +22,9 @@ from notifications.models import (
 )
 from tenants.models import Membership
 
+#: The role of the recorder and of the system worker may not read the hash of a password.
+_HIDDEN = "user__password"
+
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
@@ -42,7 +45,11 @@ class Recipient:
 def preference_of(membership: Membership) -> NotificationPreference:
     """Return the member's preference, or the defaults where there is no row."""
     found = NotificationPreference.objects.filter(membership=membership).first()
-    return found or NotificationPreference(membership=membership)
+    if found is None:
+        return NotificationPreference(membership=membership)
+    # Else the member's account would be read anew, with all its columns.
+    found.membership = membership
+    return found
 
 
 def recipients_of(tenant_ids: Iterable[UUID]) -> dict[UUID, list[Recipient]]:
@@ -50,6 +57,7 @@ def recipients_of(tenant_ids: Iterable[UUID]) -> dict[UUID, list[Recipient]]:
     memberships = list(
         Membership.objects.filter(tenant_id__in=set(tenant_ids), user__is_active=True)
         .select_related("user", "notification_preference", "tenant")
+        .defer(_HIDDEN)
         .order_by("id")
     )
     found: dict[UUID, list[Recipient]] = {}
@@ -61,9 +69,9 @@ def recipients_of(tenant_ids: Iterable[UUID]) -> dict[UUID, list[Recipient]]:
 def recipient_of(membership_id: int) -> Recipient | None:
     """Return one member as they are now, or None when there is no such active member."""
     memberships = list(
-        Membership.objects.filter(pk=membership_id, user__is_active=True).select_related(
-            "user", "notification_preference", "tenant"
-        )
+        Membership.objects.filter(pk=membership_id, user__is_active=True)
+        .select_related("user", "notification_preference", "tenant")
+        .defer(_HIDDEN)
     )
     return next(_with_circumstances(memberships), None)
 

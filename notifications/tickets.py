@@ -1,4 +1,4 @@
-"""Tickets for the live socket: a program trades its API key for one use within a minute.
+"""Tickets for the live socket: a program trades its key or token for one use within a minute.
 
 A key in a WebSocket's address would appear in logs; a used ticket in a log is worthless.
 Only its hash is kept, in Redis.
@@ -25,16 +25,19 @@ _LONGEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The holder of a ticket: a tenant, by one of its keys."""
+    """The holder of a ticket: a tenant, by one of its keys or by a token of an issuer."""
 
     tenant_id: UUID
-    key_id: UUID
+    key_id: UUID | None = None
+    issuer: str = ""
+    #: The end of the token, in seconds of the epoch.
+    ends_at: float | None = None
 
 
 def issue(holder: Holder) -> tuple[str, datetime]:
     """Return a new ticket and when it expires; raise Unavailable when Redis is away."""
     ticket = secrets.token_urlsafe(32)
-    stored = orjson.dumps([holder.tenant_id, holder.key_id])
+    stored = orjson.dumps([holder.tenant_id, holder.key_id, holder.issuer, holder.ends_at])
     expires_at = timezone.now() + timedelta(seconds=LIFETIME_SECONDS)
     try:
         client().set(_key(ticket), stored, ex=LIFETIME_SECONDS)
@@ -53,8 +56,9 @@ def redeem(ticket: str) -> Holder | None:
     stored = cast(bytes | None, client().getdel(_key(ticket)))
     if stored is None:
         return None
-    tenant_id, key_id = orjson.loads(stored)
-    return Holder(UUID(tenant_id), UUID(key_id))
+    # Two items only: of a process of the version before.
+    tenant_id, key_id, *of_token = orjson.loads(stored)
+    return Holder(UUID(tenant_id), UUID(key_id) if key_id else None, *of_token)
 
 
 def _key(ticket: str) -> str:

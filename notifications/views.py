@@ -20,8 +20,11 @@ from notifications.plain_text import one_line
 from notifications.services.addresses import confirm_address
 from notifications.services.alerts import mute_alert_for_member
 from notifications.services.preferences import unsubscribe_email
+from shared import tenant_scope
 from shared.client_address import client_address
 from shared.exceptions import NotFound
+from shared.tenant_scope import Purpose
+from tenants.models import Membership
 
 _MUTE_MINUTES = 60
 
@@ -33,6 +36,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Ask, and on POST stop all e-mail to the member of the link."""
     try:
         link = read_token(UNSUBSCRIBE, token)
+        _enter_tenant_of(link.membership_id)
         if request.method != "POST":
             text = "You will get no e-mail about failures. Console and push stay as they are."
             return _page(request, "Unsubscribe from e-mail?", text, "Unsubscribe")
@@ -50,6 +54,7 @@ def mute(request: HttpRequest, token: str) -> HttpResponse:
     """Ask, and on POST mute the alert of the link for its member for an hour."""
     try:
         link = read_token(MUTE, token)
+        _enter_tenant_of(link.membership_id)
         if request.method != "POST":
             text = f"{_title(link)}: no e-mail or push for one hour. The alert keeps counting."
             return _page(request, "Mute this alert?", text, "Mute for 1 hour")
@@ -74,6 +79,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Ask, and on POST send the member's messages to the address of the link."""
     try:
         member_id, address = read_address_token(token)
+        _enter_tenant_of(member_id)
         if request.method != "POST":
             text = f"Messages about failed tasks then go to {one_line(address)}."
             return _page(request, "Use this address?", text, "Confirm")
@@ -83,6 +89,16 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         return _gone(request, error)
     text = f"Messages about failed tasks now go to {one_line(address)}."
     return _page(request, "Address confirmed", text)
+
+
+def _enter_tenant_of(member_id: int) -> None:
+    """Enter the tenant of the member whose signed link was verified; raise NotFound without one."""
+    with tenant_scope.across(Purpose.MESSAGE_LINK):
+        found = Membership.objects.filter(pk=member_id).values_list("tenant_id", flat=True)
+        tenant = found.first()
+    if tenant is None:
+        raise NotFound("The member is gone.")
+    tenant_scope.enter(tenant)
 
 
 def _title(link: SignedLink) -> str:

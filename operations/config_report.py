@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from launcher import local_state
-from operations.setting_list import SETTINGS, Setting
+from operations.setting_list import SETTINGS
+from operations.setting_readers import Setting
 from shared.conf import Conf, conf
 from shared.redaction import MASK
 
@@ -59,8 +60,15 @@ _SET_BY_VARIABLE = (
     "command_slots",
     "public_url",
     "schema_public",
+    "processes_public",
     "api_calls_per_second",
+    "tiers",
     "encryption_keys",
+    "jwt_issuers",
+    "audit_keys",
+    "audit_heads_dir",
+    "audit_retention_days",
+    "usage_retention_days",
 )
 _DOCUMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)
 
@@ -134,11 +142,15 @@ def masked(value: Any) -> Any:
     if not value:
         return value
     text = str(value)
+    if '"' in text:
+        # JSON, which may hold URLs and secrets side by side.
+        return MASK
     if "://" in text:
         password = urlsplit(text).password
         return text.replace(f":{password}@", f":{MASK}@", 1) if password else text
     if ":" in text:
-        return " ".join(f"{word.partition(':')[0]}:{MASK}" for word in text.split())
+        parts = (word.partition(":") for word in text.split())
+        return " ".join(f"{name}:{MASK}" if mark else MASK for name, mark, _ in parts)
     return MASK
 
 

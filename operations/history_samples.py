@@ -132,7 +132,7 @@ def _attempts(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
         "codes": [sample.error_code for sample, _ in tries],
         "messages": [sample.error_message for sample, _ in tries],
         "answers": [sample.answer for sample, _ in tries],
-        "sealed": [_sealed_answer(sample) for sample, _ in tries],
+        "sealed": [_sealed_answer(tenant_id, sample) for sample, _ in tries],
     }
 
 
@@ -154,7 +154,7 @@ def _outcome(sample: Sample) -> str:
     return (AttemptOutcome.FAILED if failed else AttemptOutcome.SUCCEEDED).value
 
 
-def _sealed_answer(sample: Sample) -> bytes | None:
+def _sealed_answer(tenant_id: UUID, sample: Sample) -> bytes | None:
     """Return the answer as an attempt keeps it; none where the receiver gave none."""
     if sample.answer is None:
         return None
@@ -164,7 +164,7 @@ def _sealed_answer(sample: Sample) -> bytes | None:
         "truncated": False,
         "address": "127.0.0.1",
     }
-    return seal_json(captured, response_context(sample.id))
+    return seal_json(captured, response_context(tenant_id, sample.id))
 
 
 def _ended(tenant_id: UUID, sample: Sample) -> Ended:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from executions.broker import CHECK_ZONES
+from executions.broker import CHECK_ZONES, RECOUNT_QUOTAS, WRITE_HEADS
 
 NAME = "Keep house"
 ZONES = "Follow the zone database"
+QUOTAS = "Count for quotas"
+HEADS = "Keep the heads of the audit log"
 _MINUTES = 10
 
 
@@ -28,4 +30,13 @@ def ensure_entries() -> list[str]:
     _, zones_made = PeriodicTask.objects.get_or_create(
         name=ZONES, defaults={"task": CHECK_ZONES, "interval": daily, "queue": "system"}
     )
-    return [name for name, one in ((NAME, made), (ZONES, zones_made)) if one]
+    minutely, _ = IntervalSchedule.objects.get_or_create(every=1, period=IntervalSchedule.MINUTES)
+    _, quotas_made = PeriodicTask.objects.get_or_create(
+        name=QUOTAS, defaults={"task": RECOUNT_QUOTAS, "interval": minutely, "queue": "system"}
+    )
+    hourly, _ = IntervalSchedule.objects.get_or_create(every=1, period=IntervalSchedule.HOURS)
+    _, heads_made = PeriodicTask.objects.get_or_create(
+        name=HEADS, defaults={"task": WRITE_HEADS, "interval": hourly, "queue": "system"}
+    )
+    found = ((NAME, made), (ZONES, zones_made), (QUOTAS, quotas_made), (HEADS, heads_made))
+    return [name for name, one in found if one]

@@ -1,7 +1,7 @@
 """Removes a tenant with every row of every app; used for the demo tenant and those of storms.
 
 It removes the rows of every model with a ``tenant_id``, and what open runs of workflows have. The
-audit log stays, because it outlives the rows that it describes.
+audit log and the certificates of erasures stay, because they outlive the rows that they describe.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from django.db import models, transaction
 
 from events import audit
 from events.models import AuditChain, AuditEntry, Event
-from executions.models import Attempt, Execution
+from executions.choices import OPEN
+from executions.models import Attempt, Erasure, Execution, WorkflowRun
+from executions.querysets import ExecutionQuerySet
 from shared.actor import Actor
 from shared.ids import first_id_at
 from tenants.models import Tenant
 from workflows import removal
 
-_KEPT = {AuditChain, AuditEntry}
+#: Certificates outlive the tenant, as its audit log does.
+_KEPT = {AuditChain, AuditEntry, Erasure}
 #: Partitioned by day and not found by tenant alone.
 _LARGE = {Attempt, Event, Execution}
 _BATCH = 2000
@@ -32,11 +35,16 @@ def remove_history(tenant: Tenant) -> None:
     For a tenant that has too many rows for one statement or one transaction. Call it before
     :func:`remove_tenant`, under the same condition.
     """
-    removal.remove_of_tenant(tenant.id)
+    with transaction.atomic():
+        # With the runs themselves: an advance between would begin steps of them.
+        removal.remove_of_tenant(tenant.id)
+        WorkflowRun.objects.filter(tenant_id=tenant.id).delete()
     since = first_id_at(tenant.created_at)
     executions = Execution.objects.filter(id__gte=since, tenant_id=tenant.id)
     while ids := list(executions.values_list("id", flat=True)[:_BATCH]):
         with transaction.atomic():
+            _hold(executions.filter(id__in=ids))
+            removal.remove_inbox_of(ids)
             Attempt.objects.filter(execution_id__in=ids).delete()
             Execution.objects.filter(id__in=ids).delete()
     events = Event.objects.filter(id__gte=since, tenant_id=tenant.id)
@@ -55,8 +63,10 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
     """
     removal.remove_of_tenant(tenant.id)
     executions = Execution.objects.filter(tenant_id=tenant.id)
+    _hold(executions)
     # The key of an attempt's index is its execution.
     Attempt.objects.filter(execution_id__in=executions.values("id")).delete()
+    removal.remove_inbox_of(list(executions.exclude(run_id=None).values_list("id", flat=True)))
     executions.delete()
     since = first_id_at(tenant.created_at)
     Event.objects.filter(id__gte=since, tenant_id=tenant.id).delete()
@@ -65,6 +75,17 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
     tenant_id, name = tenant.id, tenant.name
     tenant.delete()
     audit.record(tenant_id, actor, "tenant.removed", "tenant", tenant_id, before={"name": name})
+
+
+def _hold(executions: ExecutionQuerySet) -> None:
+    """Lock the open ones before their attempts go.
+
+    The race: a recorder that has written an attempt commits it between the two statements, and
+    nothing finds the attempt of a removed execution. It either has committed by now, or finds no
+    row of the execution.
+    """
+    open_ = executions.filter(status__in=sorted(OPEN)).order_by("id")
+    list(open_.select_for_update(no_key=True).values_list("id", flat=True))
 
 
 def rows_of_tenants() -> list[Any]:

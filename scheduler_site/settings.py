@@ -17,9 +17,11 @@ from psycopg.conninfo import conninfo_to_dict
 from launcher import local_state
 from scheduler_site.broker import broker_url
 from scheduler_site.mail import mail_settings
-from shared import env, silence
+from shared import env, oidc_providers, silence
 from shared.conf import Conf
+from shared.jwt_issuers import read_or_problem
 from shared.web_pool import POOL
+from tenants.quotas.limits import BOUNDS, TIER_LENGTH
 from worker.programs import account
 
 # One zone database everywhere: the pinned tzdata package, never the system's copy.
@@ -92,18 +94,23 @@ IS_BARE = PROCESS_KIND in {"supervisor", "receiver"}
 INSTALLED_APPS = ["launcher", "scheduler_site"] if IS_BARE else _APPS
 
 MIDDLEWARE = [
+    "api.protocol.request_counts.RequestCountMiddleware",
+    "api.protocol.middleware.TenantScopeMiddleware",
     "api.protocol.middleware.TraceMiddleware",
     "api.protocol.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "dashboard.middleware.ContentSecurityPolicyMiddleware",
     "dashboard.middleware.PageCompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dashboard.sign_in_guard.PlainCookieMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "dashboard.sign_in_guard.SignInMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "dashboard.middleware.OutageMiddleware",
 ]
 
 TEMPLATES = [
@@ -144,9 +151,20 @@ SECURE_SSL_REDIRECT = TLS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 31536000 if TLS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = TLS
-SECURE_HSTS_PRELOAD = TLS
-SESSION_COOKIE_SECURE = TLS
-CSRF_COOKIE_SECURE = TLS
+# A preloaded domain can hardly go back to plain HTTP: that is for its owner to decide.
+SECURE_HSTS_PRELOAD = TLS and env.boolean("HSTS_PRELOAD", False)
+# Browsers reach this installation by PUBLIC_URL, also where TLS is false and HTTPS ends at a proxy.
+_SECURE_COOKIES = TLS or PUBLIC_URL.lower().startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE_COOKIES
+# The prefix makes browsers refuse the cookie from another host of the domain, or over HTTP.
+_COOKIE_PREFIX = "__Host-" if _SECURE_COOKIES else ""
+SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
+# A session ends at this age, however often it is used, and sooner when it is not used.
+SESSION_COOKIE_AGE = env.integer("SESSION_SECONDS", 1209600, minimum=300, maximum=7776000)
+SESSION_IDLE_SECONDS = env.integer("SESSION_IDLE_SECONDS", 43200, minimum=900, maximum=7776000)
+# One-time login links.
+PASSWORD_RESET_TIMEOUT = 15 * 60
 CSRF_FAILURE_VIEW = "dashboard.sent_forms.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -165,6 +183,23 @@ FORMAT_MODULE_PATH = "scheduler_site.formats"
 
 # --- PostgreSQL --------------------------------------------------------------------------
 DATABASE_URL = env.text("DATABASE_URL", _runtime.get("database_url", ""))
+# The web process, and no other, logs in as a role of its own, to which row security applies.
+WEB_DATABASE_URL = env.text(
+    "WEB_DATABASE_URL", local_state.web_address_beside(_runtime, DATABASE_URL)
+)
+IS_WALLED = PROCESS_KIND == "web" and bool(WEB_DATABASE_URL)
+# The loops log in as a role that owns nothing, too; the address of the owner is for commands.
+LOOPS_DATABASE_URL = env.text(
+    "LOOPS_DATABASE_URL", local_state.loops_address_beside(_runtime, DATABASE_URL)
+)
+_IS_LOOP = PROCESS_KIND in {"scheduler", "recorder", "system-worker", "worker"}
+
+
+def _address() -> str:
+    if IS_WALLED:
+        return WEB_DATABASE_URL
+    # A worker without DATABASE_URL knows no database.
+    return LOOPS_DATABASE_URL if _IS_LOOP and DATABASE_URL and LOOPS_DATABASE_URL else DATABASE_URL
 
 
 def _database(url: str) -> dict[str, Any]:
@@ -214,7 +249,7 @@ def _database(url: str) -> dict[str, Any]:
     }
 
 
-DATABASES = {"default": _database(DATABASE_URL)}
+DATABASES = {"default": _database(_address())}
 
 # --- Redis or Valkey ---------------------------------------------------------------------
 REDIS_URL = env.text("REDIS_URL", _runtime.get("redis_url", ""))
@@ -223,7 +258,10 @@ CHANNEL_LAYERS = {"default": {"BACKEND": "notifications.channel_layer.LiveChanne
 
 # --- REST --------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["api.tenants.authentication.ApiKeyAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "api.tenants.authentication.JsonWebTokenAuthentication",
+        "api.tenants.authentication.ApiKeyAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["api.protocol.permissions.HasScope"],
     "DEFAULT_PARSER_CLASSES": ["api.protocol.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["api.protocol.renderers.OrjsonRenderer"],
@@ -284,26 +322,36 @@ CELERY_TIMEZONE = "UTC"
 # --- Product -----------------------------------------------------------------------------
 
 
-def _encryption_keys(value: str) -> dict[str, bytes]:
-    keys = {}
-    for word in value.replace(",", " ").split():
+def _keys(name: str, given: str) -> dict[str, bytes]:
+    keys: dict[str, bytes] = {}
+    for word in given.replace(",", " ").split():
         key_id, _, encoded = word.partition(":")
         key = base64.b64decode(encoded)
         if len(key) != 32 or not 1 <= len(key_id.encode()) <= 16:
             raise ImproperlyConfigured(
-                "ENCRYPTION_KEYS must be ID:BASE64 words of 32-byte keys, the active one first"
+                f"{name} must be ID:BASE64 words of 32-byte keys, the active one first"
             )
         keys[key_id] = key
     return keys
 
 
+# A bad value accepts no token and no provider; `check` and the web process report it
+# (scheduler_site/checks.py).
+JWT_ISSUERS, JWT_ISSUERS_PROBLEM = read_or_problem(env.text("JWT_ISSUERS"))
+OIDC_PROVIDERS, OIDC_PROVIDERS_PROBLEM = oidc_providers.read_or_problem(env.text("OIDC_PROVIDERS"))
 _commands = env.programs("ALLOWED_COMMANDS")
 PUNCTUAL = Conf(
     public_url=PUBLIC_URL,
     schema_public=env.boolean("SCHEMA_PUBLIC", False),
+    processes_public=env.boolean("PROCESSES_PUBLIC", False),
+    metrics_token=env.secret("METRICS_TOKEN", shortest=32),
+    metrics_networks=env.networks("METRICS_NETWORKS"),
+    metrics_tenants=env.integer("METRICS_TENANTS", 0, minimum=0, maximum=100),
     api_calls_per_second=env.integer("API_CALLS_PER_SECOND", 100, minimum=0, maximum=100_000),
+    tiers=env.tiers("TIERS", BOUNDS, longest=TIER_LENGTH),
     worker_capacity=env.integer("WORKER_CAPACITY", 512, minimum=1, maximum=20000),
     retention_days=env.integer("RETENTION_DAYS", 90, minimum=1, maximum=3650),
+    usage_retention_days=env.integer("USAGE_RETENTION_DAYS", 400, minimum=1, maximum=36500),
     archive_dir=env.text("ARCHIVE_DIR"),
     payload_bytes=env.integer("PAYLOAD_BYTES", 256 * 1024, minimum=1024, maximum=1024 * 1024),
     webhook_allowed_networks=tuple(dict.fromkeys(_allowed_networks)),
@@ -316,9 +364,14 @@ PUNCTUAL = Conf(
     command_tenants=env.tenants("COMMAND_TENANTS", _commands),
     command_user=env.text("COMMAND_USER") or account.default_name(),
     command_slots=env.integer("COMMAND_SLOTS", 8, minimum=1, maximum=1000),
-    encryption_keys=_encryption_keys(
-        env.text("ENCRYPTION_KEYS", _generated.get("encryption_keys", ""))
+    jwt_issuers=JWT_ISSUERS,
+    oidc_providers=OIDC_PROVIDERS,
+    encryption_keys=_keys(
+        "ENCRYPTION_KEYS", env.text("ENCRYPTION_KEYS", _generated.get("encryption_keys", ""))
     ),
+    audit_keys=_keys("AUDIT_KEYS", env.text("AUDIT_KEYS", _generated.get("audit_keys", ""))),
+    audit_retention_days=env.integer("AUDIT_RETENTION_DAYS", 0, minimum=0, maximum=36500),
+    audit_heads_dir=env.text("AUDIT_HEADS_DIR", str(DATA_DIR / "audit-heads")),
 )
 
 # --- Mail and push -----------------------------------------------------------------------
@@ -330,6 +383,8 @@ EMAIL_TIMEOUT = 10
 # Where messages go as files while there is no mail server.
 EMAIL_FILE_PATH = str(DATA_DIR / "mail")
 globals().update(mail_settings(EMAIL_URL))
+#: The class that wraps the data keys of tenants.
+KEY_SERVICE = env.text("KEY_SERVICE", "shared.key_service.ConfiguredKeys")
 VAPID_PRIVATE_KEY = env.text("VAPID_PRIVATE_KEY", _generated.get("vapid_private_key", ""))
 
 WORKER_POOL = env.text("WORKER_POOL", "default")

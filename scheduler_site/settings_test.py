@@ -8,6 +8,7 @@ from dataclasses import replace
 
 os.environ.setdefault("SECRET_KEY", "tests-only-" + "x" * 50)
 os.environ.setdefault("ENCRYPTION_KEYS", "test:" + base64.b64encode(b"t" * 32).decode())
+os.environ.setdefault("AUDIT_KEYS", "test:" + base64.b64encode(b"a" * 32).decode())
 os.environ.setdefault("DATABASE_URL", "postgresql://punctual@/punctual")
 os.environ.setdefault("REDIS_URL", "redis://127.0.0.1:1/0")
 os.environ["DATA_DIR"] = os.environ.get("TEST_DATA_DIR", "var/test")

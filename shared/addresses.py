@@ -249,6 +249,16 @@ def origin_of(url: str) -> tuple[str, str, int] | None:
     return scheme, found.host, found.port or DEFAULT_PORTS[scheme]
 
 
+def written_origin(url: str) -> str:
+    """Return the origin of the URL as text; '' where it has none.
+
+    The port is left out where it is the scheme's. Nothing in it is from the user information, the
+    path or what follows.
+    """
+    origin = origin_of(url)
+    return "" if origin is None else f"{origin[0]}://{_authority(*origin)}"
+
+
 def host_of(url: str) -> str:
     """Return the host that the URL is sent to, in its one spelling; '' where it has none."""
     origin = origin_of(url)

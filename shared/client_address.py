@@ -7,6 +7,7 @@ peer it ignores the header.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, Protocol
 
@@ -22,6 +23,12 @@ class _HasMeta(Protocol):
 def client_address(request: _HasMeta) -> str:
     """Return the caller's IP address; empty where there is none, or a proxy gave no valid one."""
     found = _parsed(request.META.get("REMOTE_ADDR"))
+    return "" if found is None else str(found)
+
+
+def socket_address(scope: Mapping[str, Any]) -> str:
+    """Return the address of a socket's caller, from its ASGI scope; empty where there is none."""
+    found = _parsed((scope.get("client") or ("",))[0])
     return "" if found is None else str(found)
 
 

@@ -11,6 +11,9 @@ from typing import Any
 
 from django.conf import settings
 
+from shared.jwt_issuers import JwtIssuer
+from shared.oidc_providers import OidcProvider
+
 
 @dataclass(frozen=True, slots=True)
 class Conf:
@@ -79,6 +82,8 @@ class Conf:
     payload_bytes: int = 256 * 1024
     #: How long finished executions are kept.
     retention_days: int = 90
+    #: How long the usage of a day is kept, for charging back: longer than what it counts.
+    usage_retention_days: int = 400
     #: Directory that a day is written to before it is dropped; empty: no archive.
     archive_dir: str = ""
     #: Days whose tables exist ahead of time.
@@ -99,12 +104,32 @@ class Conf:
     command_user: str = ""
     #: Calls of the API that each key may make a second, twice as many at once; 0: no limit.
     api_calls_per_second: int = 100
+    #: Tier -> limit of each quota that it names, for its tenants; ``default`` is for the others.
+    tiers: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: The token that a scrape of `/metrics` shows; empty: none opens it.
+    metrics_token: str = field(default="", repr=False)
+    #: Networks (CIDR) whose callers may scrape `/metrics` without a token.
+    metrics_networks: tuple[str, ...] = ()
+    #: How many of the most delayed tenants `/metrics` names; 0: none.
+    metrics_tenants: int = 0
     #: Whether the OpenAPI document and its page are public.
     schema_public: bool = False
+    #: Members and keys see hosts, versions and load of processes, as operators do.
+    processes_public: bool = False
+    #: Issuers whose tokens services may use in place of API keys.
+    jwt_issuers: tuple[JwtIssuer, ...] = field(default=(), repr=False)
+    #: OpenID providers that people sign in by, besides a password.
+    oidc_providers: tuple[OidcProvider, ...] = field(default=(), repr=False)
     #: Base URL under which receivers reach this deployment.
     public_url: str = "http://127.0.0.1:8000"
     #: Key id -> 32-byte key of the encryption at rest; the first is the active one.
     encryption_keys: dict[str, bytes] = field(default_factory=dict, repr=False)
+    #: Key id -> 32-byte key of the audit log; the first is the active one.
+    audit_keys: dict[str, bytes] = field(default_factory=dict, repr=False)
+    #: Days that audit entries are kept; 0: for ever.
+    audit_retention_days: int = 0
+    #: Directory of the files with the heads of audit chains.
+    audit_heads_dir: str = ""
 
     def __post_init__(self) -> None:
         if not self.partition_renew_seconds * 2 < self.partition_lease_seconds:

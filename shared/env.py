@@ -6,9 +6,10 @@ variable, so that a typing mistake stops the start instead of being ignored.
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TypeVar
@@ -37,6 +38,17 @@ def text(name: str, default: str = "") -> str:
         except OSError as error:
             raise ImproperlyConfigured(f"{name}_FILE: {error.strerror}: {path}") from error
     return os.environ.get(name, default)
+
+
+def secret(name: str, *, shortest: int) -> str:
+    """Return the variable or the content of its file, as :func:`text`; empty, or not guessable."""
+    found = text(name)
+    if found and (len(found) < shortest or not found.isascii() or not found.isprintable()):
+        raise ImproperlyConfigured(
+            f"{name} must be at least {shortest} visible ASCII characters; "
+            "`openssl rand -hex 32` makes some"
+        )
+    return found
 
 
 def boolean(name: str, default: bool) -> bool:
@@ -119,6 +131,36 @@ def variables(name: str, known: Collection[str]) -> dict[str, Items]:
 def tenants(name: str, known: Collection[str]) -> dict[str, Items]:
     """Return lists of ids of tenants."""
     return lists(name, known, "ID-OF-A-TENANT", _is_id)
+
+
+def tiers(
+    name: str, bounds: Mapping[str, tuple[int, int]], *, longest: int
+) -> dict[str, dict[str, int]]:
+    """Return the variable's JSON object of named sets of limits; ``bounds`` has those there are."""
+    raw = text(name).strip()
+    try:
+        found = json.loads(raw) if raw else {}
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is not JSON: {error}") from error
+    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        example = json.dumps({"small": {next(iter(bounds)): 1}})
+        raise ImproperlyConfigured(f"{name} must be an object of objects, such as {example}")
+    for tier, limits in found.items():
+        if re.fullmatch(rf"[a-z0-9][a-z0-9_-]{{0,{longest - 1}}}", tier) is None:
+            raise ImproperlyConfigured(
+                f"{name}: the tier {tier!r} is not 1 to {longest} of a-z, 0-9, _ and -"
+            )
+        for quota, limit in limits.items():
+            if quota not in bounds:
+                raise ImproperlyConfigured(
+                    f"{name}: {tier} names {quota!r}; there are {', '.join(bounds)}"
+                )
+            low, high = bounds[quota]
+            if type(limit) is not int or not low <= limit <= high:
+                raise ImproperlyConfigured(
+                    f"{name}: {quota} of {tier} must be a whole number from {low} to {high}"
+                )
+    return found
 
 
 def _is_variable(word: str) -> bool:

@@ -6,6 +6,7 @@ commands into an exit code; nothing in between catches them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -94,10 +95,27 @@ class Forbidden(PunctualError):
 
 
 class QuotaExceeded(PunctualError):
-    """A quota of the tenant is used up."""
+    """A quota of the tenant is used up.
+
+    ``facts`` are the quota, its limit and its use, where it is one of a tier; ``retry_after`` whole
+    seconds until it is worth another try.
+    """
 
     code = "quota_exceeded"
     status = 429
+    retry_after: int | None = None
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        facts: Mapping[str, str | int] | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.facts = facts or {}
+        if retry_after is not None:
+            self.retry_after = retry_after
 
 
 class Unavailable(PunctualError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import models
 
-from shared.encryption import VERSION
+from shared.encryption import VERSIONS
 
 
 class SealedField(models.BinaryField):  # type: ignore[type-arg]  # generic in the stubs only
@@ -28,7 +28,7 @@ class SealedField(models.BinaryField):  # type: ignore[type-arg]  # generic in t
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
         """Refuse a value that is visibly not sealed."""
-        if value is not None and bytes(value[:1]) != bytes((VERSION,)):
+        if value is not None and (not value or bytes(value[:1])[0] not in VERSIONS):
             raise ValueError(f"{self.name} takes sealed bytes only")
         return super().get_db_prep_value(value, connection, prepared)
 

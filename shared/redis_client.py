@@ -47,10 +47,18 @@ CONTROL_CHANNEL = "punctual:control"
 CLOCKS_KEY = "punctual:clocks"
 #: Before the digest of who makes calls of the API: when the calls of the last moment are forgotten.
 RATE_PREFIX = "punctual:rate:"
+#: Before a tenant's id: what it stores, as far as it is limited, and its rate of creations.
+QUOTA_PREFIX = "punctual:quota:"
+#: The tenant after which the pass that counts for quotas continues.
+QUOTA_ROUND_KEY = "punctual:quota_pass"
+#: Before a destination's name or a tenant's id: the executions that have its places.
+FLYING_PREFIX = "punctual:flying:"
 #: Before the name of a pool whose capacity due work waits for.
 SCARCE_PREFIX = "punctual:scarce:"
 #: Hash: kind of refusal -> how often.
 REFUSED_KEY = "punctual:refused"
+#: Before the id of a start of Redis: hash of name of a count of web processes -> how often since.
+COUNTS_KEY = "punctual:counts"
 
 #: A line of a script that a part of it replaces.
 _INCLUDE = re.compile(r"^-- include: (\w+)$", re.MULTILINE)

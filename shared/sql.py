@@ -101,7 +101,9 @@ def together(*asked: Asked, meanwhile: Callable[[], object] | None = None) -> li
     ``meanwhile`` runs while the database works; its own queries wait for the statements, and
     raise their error.
     """
-    connection.ensure_connection()
+    session: Any = connection
+    session.ensure_connection()
+    session.bind()
     with ExitStack() as open_cursors:
         with connection.wrap_database_errors, connection.connection.pipeline():
             cursors = _sent(asked, open_cursors)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from shared.admin import ProductAdmin
-from tasks.models import TaskCursor, TaskRevision, ZoneMove, ZoneRules
+from tasks.models import NamedSecret, SecretUse, TaskCursor, TaskRevision, ZoneMove, ZoneRules
 
 
 @admin.register(TaskRevision)
@@ -28,6 +28,28 @@ class TaskCursorAdmin(ProductAdmin):
 
     list_display = ("task", "next_run_at", "occurrence_count", "held", "partition")
     list_prefetch = ("task",)
+    list_scopes = {"task__id__exact": "task_id"}
+    search_fields = ("=task__id",)
+    search_help_text = "Id of the task."
+
+
+@admin.register(NamedSecret)
+class NamedSecretAdmin(ProductAdmin):
+    """A named secret of a tenant, without its value; the console's page Secrets changes it."""
+
+    list_display = ("name", "tenant", "version", "changed_by", "written_at")
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant__id__exact": "tenant_id"}
+    search_fields = ("=name",)
+    search_help_text = "Name of the secret."
+
+
+@admin.register(SecretUse)
+class SecretUseAdmin(ProductAdmin):
+    """That the current version of a task names a secret."""
+
+    list_display = ("secret", "task")
+    list_prefetch = ("secret", "task")
     list_scopes = {"task__id__exact": "task_id"}
     search_fields = ("=task__id",)
     search_help_text = "Id of the task."

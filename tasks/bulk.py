@@ -8,7 +8,7 @@ database writes a chunk, its tasks are presented and the next chunk is prepared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,8 +17,9 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 
 from shared.actor import Actor
-from shared.exceptions import FieldError, InvalidInput, PunctualError
-from tasks.creation import Prepared, prepare_tasks, write_tasks
+from shared.exceptions import FieldError, InvalidInput, PunctualError, QuotaExceeded
+from tasks import quotas
+from tasks.creation import Prepared, prepare_tasks, reserve_for, write_tasks
 from tasks.definition import Definition
 from tasks.limits import Limits
 from tasks.models import Task
@@ -82,6 +83,7 @@ class _Chunks:
         self._ahead: _Chunk | None = None
 
     def __iter__(self) -> Iterator[_Chunk]:
+        quotas.spend(self._call.tenant_id, len(self._bodies))
         # Until all are written, no pause begins in the tenant and no calendar is deleted.
         share(self._call.tenant_id)
         while self._begin < len(self._bodies):
@@ -99,7 +101,10 @@ class _Chunks:
 
 
 def create_each(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
-    """Create the valid tasks; yield a task or the refusal of each body, in order."""
+    """Create the valid tasks; yield a task or the refusal of each body, in order.
+
+    Raise QuotaExceeded where the tenant's quotas do not allow all of them: the caller undoes all.
+    """
     chunks = _Chunks(bodies, call)
     for chunk in chunks:
         made = iter(_create_valid(chunk, call, chunks.read_on))
@@ -110,7 +115,8 @@ def create_each(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
 def create_all(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
     """Create all, in the caller's transaction; raise InvalidInput that names what is wrong.
 
-    The errors are those of the first chunk that has any. Raise TooLarge for a large payload.
+    The errors are those of the first chunk that has any. Raise TooLarge for a large payload,
+    QuotaExceeded where the tenant's quotas do not allow all.
     """
     chunks = _Chunks(bodies, call)
     for chunk in chunks:
@@ -131,14 +137,57 @@ def create_for_each(asked: Sequence[tuple[Call, Any]]) -> list[Created | Punctua
         if isinstance(result, Definition)
     ]
     first, _ = asked[0]
-    prepared = prepare_tasks(
+    refused = _over_rate(valid)
+    prepared = _prepare_each(first, valid, refused)
+    try:
+        reserve_for(prepared)
+    except QuotaExceeded:
+        # Each call is refused or accepted by itself.
+        refused |= _over_quota(valid, refused)
+        prepared = _prepare_each(first, valid, refused)
+    made = iter(_create(prepared, first, reserved=True))
+    places = iter(range(len(valid)))
+    return [
+        (refused.get(next(places)) or next(made)) if isinstance(result, Definition) else result
+        for result in parsed
+    ]
+
+
+_Valid = Sequence[tuple[Call, Definition]]
+
+
+def _over_rate(valid: _Valid) -> dict[int, PunctualError]:
+    """Spend the rate for each call; return the refusals by place."""
+    refused: dict[int, PunctualError] = {}
+    for place, (call, _) in enumerate(valid):
+        try:
+            quotas.spend(call.tenant_id, 1)
+        except QuotaExceeded as error:
+            refused[place] = error
+    return refused
+
+
+def _over_quota(valid: _Valid, refused: Mapping[int, PunctualError]) -> dict[int, PunctualError]:
+    """Reserve for each call that is not refused yet; return the new refusals by place."""
+    found: dict[int, PunctualError] = {}
+    for place, one in enumerate(valid):
+        if place not in refused:
+            try:
+                # The refusal of all of them has counted; nothing of these is written yet.
+                reserve_for(_prepare_each(one[0], [one], {}), may_count=False)
+            except QuotaExceeded as error:
+                found[place] = error
+    return found
+
+
+def _prepare_each(first: Call, valid: _Valid, refused: Mapping[int, PunctualError]) -> Prepared:
+    kept = [one for place, one in enumerate(valid) if place not in refused]
+    return prepare_tasks(
         first.tenant_id,
-        [definition for _, definition in valid],
-        actors=[call.actor for call, _ in valid],
+        [definition for _, definition in kept],
+        actors=[call.actor for call, _ in kept],
         now=first.now,
     )
-    made = iter(_create(prepared, first))
-    return [next(made) if isinstance(result, Definition) else result for result in parsed]
 
 
 def _parse_alone(body: Any, call: Call) -> Definition | PunctualError:
@@ -161,7 +210,11 @@ def _prepare(definitions: Sequence[Definition], call: Call) -> Prepared:
 
 
 def _create(
-    prepared: Prepared, call: Call, read_on: Callable[[], object] | None = None
+    prepared: Prepared,
+    call: Call,
+    read_on: Callable[[], object] | None = None,
+    *,
+    reserved: bool = False,
 ) -> list[Created]:
     created: list[Created] = []
 
@@ -172,7 +225,9 @@ def _create(
             read_on()
 
     log_at_once = read_on is not None
-    write_tasks(prepared, meanwhile=meanwhile, shared=True, log_at_once=log_at_once)
+    write_tasks(
+        prepared, meanwhile=meanwhile, shared=True, log_at_once=log_at_once, reserved=reserved
+    )
     return [one if one.task.pause_id is None else _shown_anew(one, call) for one in created]
 
 
@@ -185,6 +240,8 @@ def _create_valid(chunk: _Chunk, call: Call, read_on: Callable[[], object]) -> S
         try:
             with transaction.atomic():
                 return _create(chunk.prepared, call, read_on)
+        except QuotaExceeded:
+            raise  # for the whole call
         except (PunctualError, DataError, IntegrityError):
             pass  # validation let an invalid one through
     # Each gets a savepoint and an answer of its own.
@@ -195,6 +252,8 @@ def _create_alone(definition: Definition, call: Call) -> Result:
     try:
         with transaction.atomic():
             return _create(_prepare([definition], call), call)[0]
+    except QuotaExceeded:
+        raise
     except (PunctualError, DataError, IntegrityError) as refused:
         return refused
 

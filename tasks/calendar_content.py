@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
+from shared.hidden_characters import hidden_problem
 from shared.instants import InstantError, ceil_millisecond, format_instant, parse_instant
 from tasks.field_reader import Errors, FieldReader, called_in_json, is_number, text_problem
 from tasks.payloads import require_object
@@ -91,6 +92,8 @@ def _name(reader: FieldReader, current: Content | None) -> str:
         reader.error("name", "required", "Give the calendar a name; tasks refer to it.")
         return ""
     name = str(reader.text("name", current.name if current else "", longest=NAME_LENGTH))
+    if current is None and (problem := hidden_problem(name)):
+        reader.error("name", *problem)
     if current is not None and name != current.name:
         message = f"A calendar keeps its name ({current.name!r}), because tasks refer to it."
         reader.error("name", "read_only", message)

@@ -35,6 +35,7 @@ from tasks.limits import (
     workflows_of,
 )
 from tasks.models import Calendar, Task
+from tasks.named_secrets.reading import bindings_of
 from tasks.pools import pools_of
 from tasks.querysets import CalendarQuerySet, TaskQuerySet
 from tasks.schedules.base import Spec
@@ -131,6 +132,7 @@ def limits_of(tenant_id: UUID) -> Limits:
         key_names=keys_of(tenant_id),
         tasks=tasks_of(tenant_id),
         workflows=workflows_of(tenant_id),
+        secrets=bindings_of(tenant_id),
     )
 
 

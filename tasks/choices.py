@@ -62,8 +62,17 @@ OVERLAP_POLICIES = ("allow", "skip", "queue_one", "queue_all", "cancel_running")
 CALENDAR_POLICIES = ("skip", "next_business_day", "previous_business_day")
 #: What becomes of a task one of whose prerequisites has ended without success.
 ON_DEPENDENCY_FAILURE = ("skip", "fail", "wait")
+#: Longest concurrency key, and most work of one key that a task may allow at a time.
+CONCURRENCY_KEY_LENGTH, MOST_OF_A_KEY = 200, 1000
+#: In which order the work of a concurrency key starts.
+CONCURRENCY_ORDERS = ("any", "fifo")
+IN_ORDER = CONCURRENCY_ORDERS[1]
 #: The reason of an instant that does not run because of such a prerequisite.
 DEPENDENCY_FAILED = "dependency_failed"
+#: The periods of a budget.
+BUDGET_PERIODS = ("day", "month")
+#: The reason of an instant that a budget does not let run, and the code of a refused run.
+BUDGET_EXCEEDED = "budget_exceeded"
 #: What a step of a workflow does.
 STEP_KINDS = ("target", "workflow", "delay", "wait_for_event", "approval")
 #: By which ends of its prerequisites a step starts.

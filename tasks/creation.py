@@ -28,12 +28,14 @@ from shared.sql_arrays import (
     of_texts,
     of_uuids,
 )
-from tasks import dependencies, standing_pauses, transitions
+from tasks import dependencies, quotas, standing_pauses, transitions
+from tasks.budgets import keeping
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, is_plain
 from tasks.editing import columns_of, first_instant
 from tasks.models import Task
+from tasks.named_secrets import uses
 from tasks.revisions import stored_parts, write_steps
 from tasks.transitions import Pause, facts_of
 from tenants.suspension import require_active
@@ -69,8 +71,9 @@ def create_tasks(
     """Create a task for each definition, all or none, at the price of a few statements.
 
     A task that an open standing pause covers is made PAUSED under it. Raise TenantSuspended for a
-    suspended tenant.
+    suspended tenant, QuotaExceeded where the tenant's quotas do not allow all.
     """
+    quotas.spend(tenant_id, len(definitions))
     with transaction.atomic(savepoint=False):
         shared = any(definition.schedule["calendars"] for definition in definitions)
         if shared:
@@ -93,6 +96,8 @@ class Prepared:
     insertion: list[Asked]
     recording: audit.Recording
     changed_by: str
+    #: Bytes of the sealed parts.
+    payload_bytes: int
 
 
 def prepare_tasks(
@@ -114,8 +119,11 @@ def prepare_tasks(
             ids or [new_id() for _ in definitions], definitions, strict=True
         )
     ]
+    parts = [
+        stored_parts(task, definition) for task, definition in zip(tasks, definitions, strict=True)
+    ]
     insertion = [
-        _insertion_of(tenant_id, tasks, definitions, actors=actors, now=now),
+        _insertion_of(tenant_id, tasks, parts, actors=actors, now=now),
         *dependencies.waiting(list(zip(tasks, definitions, strict=True))),
     ]
     changes = [
@@ -123,7 +131,18 @@ def prepare_tasks(
     ]
     recording = audit.recording(tenant_id, actors, changes)
     by = actors[0].name if actors else ""
-    return Prepared(tenant_id, tasks, definitions, now, insertion, recording, by)
+    size = sum(len(sealed) for _, sealed in parts)
+    return Prepared(tenant_id, tasks, definitions, now, insertion, recording, by, size)
+
+
+def reserve_for(prepared: Prepared, *, may_count: bool = True) -> None:
+    """Reserve what the prepared tasks store, before the write; see :func:`tasks.quotas.reserve`."""
+    quotas.reserve(
+        prepared.tenant_id,
+        tasks=len(prepared.tasks),
+        payload_bytes=prepared.payload_bytes,
+        may_count=may_count,
+    )
 
 
 @transaction.atomic(savepoint=False)
@@ -133,16 +152,20 @@ def write_tasks(
     meanwhile: Callable[[], object] | None = None,
     shared: bool = False,
     log_at_once: bool = False,
+    reserved: bool = False,
 ) -> list[Task]:
     """Write prepared tasks, all or none, and return them; ``meanwhile`` runs during the write.
 
     ``shared``: the caller's transaction shares the tenant's pauses already. The audit log is
     written as late as possible, to lock its chain only briefly; with ``log_at_once``, for large
-    numbers of tasks, it is written together with the tasks.
+    numbers of tasks, it is written together with the tasks. Raise QuotaExceeded, unless the caller
+    has ``reserved`` for the tasks.
     """
     tenant_id, tasks, now = prepared.tenant_id, prepared.tasks, prepared.now
     if not tasks:
         return []
+    if not reserved:
+        reserve_for(prepared)
     recording = prepared.recording
     behind = recording.asked if log_at_once else ()
     before = () if shared else (standing_pauses.sharing(tenant_id),)
@@ -150,8 +173,12 @@ def write_tasks(
     inserted = done[len(before)]
     for task in tasks:
         task._state.adding, task._state.db = False, "default"
+    uses.note(tenant_id, zip(tasks, prepared.definitions, strict=True))
     write_steps(zip(tasks, prepared.definitions, strict=True), prepared.changed_by)
-    if inserted.rows[0][0]:
+    keeping.put(zip(tasks, prepared.definitions, strict=True), now)
+    [(may_be_paused, *limits)] = inserted.rows
+    quotas.confirm(tenant_id, *limits)
+    if may_be_paused:
         _go_under_pauses(tenant_id, tasks, now)
     if behind:
         recording.note(done[len(before) + len(prepared.insertion) :])
@@ -206,7 +233,7 @@ def _go_under_pauses(tenant_id: UUID, tasks: Sequence[Task], now: datetime) -> N
 def _insertion_of(
     tenant_id: UUID,
     tasks: Sequence[Task],
-    definitions: Sequence[Definition],
+    parts: Sequence[tuple[dict[str, Any], bytes]],
     *,
     actors: Sequence[Actor],
     now: datetime,
@@ -216,9 +243,6 @@ def _insertion_of(
     It returns whether an open pause of the tenant may cover them; the caller's transaction must
     share the tenant's pauses. It raises IntegrityError for an id that is taken.
     """
-    parts = [
-        stored_parts(task, definition) for task, definition in zip(tasks, definitions, strict=True)
-    ]
     columns = {
         "ids": of_uuids([task.id for task in tasks]),
         "names": of_texts([task.name for task in tasks]),
@@ -246,6 +270,9 @@ def _insertion_of(
         "max_attempts": of_integers([task.max_attempts for task in tasks]),
         "timeouts": of_floats([task.timeout_seconds for task in tasks]),
         "limited": of_flags([task.limited for task in tasks]),
+        "keys": of_texts([task.concurrency_key for task in tasks]),
+        "key_limits": of_integers([task.concurrency_max for task in tasks]),
+        "in_order": of_flags([bool(task.concurrency_fifo) for task in tasks]),
         "execution_ids": of_uuids([_plain_execution(task) for task in tasks]),
     }
     return "creation/insert_tasks", {"tenant": tenant_id, "now": now, **columns}
@@ -254,7 +281,8 @@ def _insertion_of(
 def _plain_execution(task: Task) -> UUID | None:
     """Return the id of the only execution, where no policy decides about it; else None."""
     at = task.next_run_at
-    return execution_id(task.id, at) if at and is_plain(task.type, task.schedule) else None
+    plain = is_plain(task.type, task.schedule, task.concurrency_key)
+    return execution_id(task.id, at) if at and plain else None
 
 
 def _json(value: Any) -> str:

@@ -8,9 +8,10 @@ definitions are equal objects, whether they came in the short form or the long o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from shared.payload_sight import hide
 from tasks.choices import ON_DEPENDENCY_FAILURE, ON_FAILURE, WORKFLOW, TaskType
 from tasks.destination_names import name_of_url
 from tasks.masking import mask_target
@@ -160,6 +161,12 @@ class Definition:
     owner: str | None = None
     #: What becomes of it when one of ``depends_on`` has ended without success.
     on_dependency_failure: str = ON_DEPENDENCY_FAILURE[0]
+    #: JSON paths of the fields of payload and answers that are masked wherever they are shown.
+    redact: list[str] = field(default_factory=list)
+    #: What it may use: entries of ``unit``, ``limit`` and ``per``.
+    budget: list[dict[str, Any]] = field(default_factory=list)
+    #: ``key``, ``max`` and ``order`` of the concurrency key that it shares with other tasks.
+    concurrency: dict[str, Any] | None = None
 
     @property
     def sent(self) -> Any:
@@ -225,8 +232,13 @@ def runtime_seconds(target: Mapping[str, Any]) -> float:
     )
 
 
+def is_gated(definition: Definition) -> bool:
+    """Return whether executions wait for the gate: for a place, or for what a budget has left."""
+    return bool(definition.budget) or is_limited(definition.schedule)
+
+
 def is_limited(schedule: Mapping[str, Any]) -> bool:
-    """Return whether executions of the schedule wait for the gate."""
+    """Return whether executions of the schedule wait for a place."""
     policy = schedule.get("overlap_policy", "allow")
     return policy != "allow" or schedule.get("max_concurrent") is not None
 
@@ -244,10 +256,13 @@ def waits_otherwise(one: Definition, other: Definition) -> bool:
     )
 
 
-def is_plain(task_type: str, schedule: Mapping[str, Any]) -> bool:
+def is_plain(
+    task_type: str, schedule: Mapping[str, Any], concurrency_key: str | None = None
+) -> bool:
     """Return whether a one-time task runs at its instant and no policy decides about that."""
     return (
         task_type == TaskType.ONE_TIME
+        and concurrency_key is None
         and {
             **schedule,
             "run_at": None,
@@ -285,6 +300,9 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
         payload_ref=parts.get("payload_ref"),
         owner=parts.get("owner"),
         on_dependency_failure=parts.get("on_dependency_failure", ON_DEPENDENCY_FAILURE[0]),
+        redact=parts.get("redact", []),
+        budget=parts.get("budget", []),
+        concurrency=parts.get("concurrency"),
     )
 
 
@@ -302,8 +320,16 @@ def shown_parts(definition: Definition, *, secrets: bool = False) -> dict[str, A
     parts = parts_of(definition)
     if not definition.depends_on and definition.on_dependency_failure == ON_DEPENDENCY_FAILURE[0]:
         del parts["on_dependency_failure"]
+    if not definition.redact:
+        del parts["redact"]
+    if not definition.budget:
+        del parts["budget"]
+    if definition.concurrency is None:
+        del parts["concurrency"]
     if not secrets:
         parts["target"] = mask_target(parts["target"])
+        parts["payload"] = hide(parts["payload"], definition.redact)
+        parts["payload_ref"] = hide(parts["payload_ref"])
     if parts["target"]["kind"] == WORKFLOW:
         # The calls of workflows show its steps.
         target = parts["target"]

@@ -7,10 +7,11 @@ that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.db import transaction
@@ -20,15 +21,17 @@ from shared.actor import Actor
 from shared.notify import wake_schedulers_on_commit
 from shared.sql import run
 from tasks import dependencies, transitions
+from tasks.budgets import keeping
 from tasks.calendars import spec_reader
-from tasks.choices import TaskStatus, TaskType
+from tasks.choices import IN_ORDER, TaskStatus, TaskType
 from tasks.definition import (
     Definition,
     destination_of,
-    is_limited,
+    is_gated,
     pool_of,
     runtime_seconds,
 )
+from tasks.definition_changes import changes_of
 from tasks.models import Task
 from tasks.revisions import write_revision, write_revisions
 from tasks.schedules.base import Spec
@@ -76,10 +79,17 @@ def first_instant(task: Task, now: datetime, spec: Spec | None = None) -> dateti
 
 @transaction.atomic
 def revise_task(
-    task: Task, definition: Definition, standing: Standing, *, actor: Actor, now: datetime
+    task: Task,
+    definition: Definition,
+    standing: Standing,
+    *,
+    actor: Actor,
+    now: datetime,
+    current: Definition | None = None,
 ) -> bool:
     """Give a locked task its next version; return whether its instants are planned anew.
 
+    The audit log gets the changes of the definition where ``current``, the one before, is given.
     Raise InvalidInput for a task that would wait for itself.
     """
     before = facts_of(task)
@@ -98,15 +108,20 @@ def revise_task(
     if changed:
         dependencies.wait(task, definition)
     write_revision(task, definition, actor.name)
-    audit.record(
-        task.tenant_id, actor, "task.updated", "task", task.id, before=before, after=facts_of(task)
-    )
+    if definition.budget or current is None or current.budget:
+        keeping.follow(task, definition, now)
+    facts = _with_changes(task, before, current, definition)
+    audit.record(task.tenant_id, actor, "task.updated", "task", task.id, *facts)
     wake_schedulers_on_commit(task.next_run_at, now)
     return changed
 
 
 def revise_tasks(
-    revised: Sequence[tuple[Task, Definition]], *, actor: Actor, now: datetime
+    revised: Sequence[tuple[Task, Definition]],
+    *,
+    actor: Actor,
+    now: datetime,
+    current: Mapping[UUID, Definition],
 ) -> list[audit.Change]:
     """Give locked tasks their next versions with the same instants; return the audit changes."""
     before = [facts_of(task) for task, _ in revised]
@@ -135,10 +150,25 @@ def revise_tasks(
     write_revisions(revised, actor.name)
     soonest = min((task.next_run_at for task in tasks if task.next_run_at), default=None)
     wake_schedulers_on_commit(soonest, now)
-    return [
-        audit.Change("task.updated", "task", task.id, before=facts, after=facts_of(task))
-        for task, facts in zip(tasks, before, strict=True)
+    found = [
+        _with_changes(task, facts, current.get(task.id), definition)
+        for (task, definition), facts in zip(revised, before, strict=True)
     ]
+    return [
+        audit.Change("task.updated", "task", task.id, *facts)
+        for task, facts in zip(tasks, found, strict=True)
+    ]
+
+
+def _with_changes(
+    task: Task, before: dict[str, Any], current: Definition | None, definition: Definition
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the facts of a task before and after, with what the edit changes of its definition."""
+    after = facts_of(task)
+    if current is None:
+        return before, after
+    was, now = changes_of(current, definition, f"{task.id} {task.version}")
+    return {**before, "definition": was}, {**after, "definition": now}
 
 
 @transaction.atomic
@@ -173,7 +203,17 @@ def columns_of(definition: Definition) -> dict[str, Any]:
         "pause_after_failures": definition.retry_policy["pause_after_failures"],
         "max_attempts": definition.retry_policy["max_attempts"],
         "timeout_seconds": runtime_seconds(definition.target),
-        "limited": is_limited(definition.schedule),
+        "limited": is_gated(definition),
+        **_key_columns(definition.concurrency),
+    }
+
+
+def _key_columns(concurrency: dict[str, Any] | None) -> dict[str, Any]:
+    given = concurrency or {}
+    return {
+        "concurrency_key": given.get("key"),
+        "concurrency_max": given.get("max"),
+        "concurrency_fifo": given["order"] == IN_ORDER if given else None,
     }
 
 

@@ -34,7 +34,10 @@ _TOP = frozenset(
         "labels",
         "priority",
         "depends_on",
+        "redact",
         "on_dependency_failure",
+        "budget",
+        "concurrency",
         "type",
         *_PARTS,
     }

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from shared.addresses import AllowList
 from shared.conf import conf
+from shared.named_secrets.bindings import Binding
 from tasks.definition import WORKFLOW_POOL
 from tasks.models import Task
 from tasks.schedules.calendars import CalendarDays
@@ -26,6 +27,8 @@ LABEL_VALUE_LENGTH = 200
 HEADERS = 64
 HEADER_BYTES = 16 * 1024
 DEPENDENCIES = 100
+#: Entries of a budget.
+BUDGETS = 8
 #: Of a workflow: its steps, the steps that one of them may name, and the items of a fan-out.
 STEPS = 1000
 STEP_KEY_LENGTH = 63
@@ -36,11 +39,16 @@ PARALLEL_ITEMS = 100
 MOST_PARALLEL_ITEMS = 500
 CALENDARS = 20
 POOL_NAME_LENGTH = 50
-#: Of one secret of a target, or one variable of a command.
+#: Of one secret of a target, one variable of a command, or one named secret.
 SECRET_BYTES = 4096
+#: Named secrets of a tenant, those that one target uses, and hosts or commands of one.
+NAMED_SECRETS = 200
+SECRETS_IN_TARGET = 10
+SECRET_BINDINGS = 20
 PEM_LENGTH = 32 * 1024
 PATTERN_LENGTH = 500
 PATH_LENGTH = 500
+REDACTED_PATHS = 20
 #: Longest upper limit of work that ends by itself.
 DAY_SECONDS = 24 * 3600
 RUNTIME_SECONDS = 30 * DAY_SECONDS
@@ -111,6 +119,11 @@ def workflows_of(tenant_id: UUID) -> Callable[[Sequence[str]], frozenset[str]]:
     return find
 
 
+def no_secrets(names: Sequence[str]) -> Mapping[str, Binding]:
+    """Return no secrets, where no tenant is known."""
+    return {}
+
+
 def no_jitter() -> float:
     """Return the jitter of tasks that give none, where no tenant has set one."""
     return 0
@@ -133,10 +146,11 @@ class Limits:
 
     ``calendars`` finds the tenant's calendars, ``pools`` reads the names of its pools,
     ``key_names`` the names of its API keys, ``tasks`` the types of its tasks, ``workflows`` which
-    ids are workflows, and ``default_jitter`` the jitter in seconds of new recurring tasks that give
-    none. ``commands`` are the names that a command target may give; without any, commands are off.
-    ``variables`` has the variables of each command by its name. ``run_seconds`` is how long the run
-    of a workflow, and what a step of it waits for, may take.
+    ids are workflows, ``secrets`` where its named secrets may go, and ``default_jitter`` the jitter
+    in seconds of new recurring tasks that give none. ``commands`` are the names that a command
+    target may give; without any, commands are off. ``variables`` has the variables of each command
+    by its name. ``run_seconds`` is how long the run of a workflow, and what a step of it waits for,
+    may take.
     """
 
     payload_bytes: int
@@ -148,6 +162,7 @@ class Limits:
     key_names: Callable[[], frozenset[str]] = no_keys
     tasks: Callable[[Sequence[str]], Mapping[str, str]] = no_tasks
     workflows: Callable[[Sequence[str]], frozenset[str]] = no_workflows
+    secrets: Callable[[Sequence[str]], Mapping[str, Binding]] = no_secrets
     commands: frozenset[str] = frozenset()
     variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow_unverified_tls: bool = False

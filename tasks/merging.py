@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tasks.choices import TIMING_FIELDS, TaskType
+from tasks.choices import IN_ORDER, TIMING_FIELDS, TaskType
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
 
 #: Each replaces the other.
@@ -26,6 +26,7 @@ def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, An
     base["target"] = _target_to_merge(base["target"], edit.get("target"))
     base["retry_policy"] = _policy_to_merge(base["retry_policy"], edit.get("retry_policy"))
     base = _payload_to_merge(base, edit)
+    base = _concurrency_to_merge(base, edit.get("concurrency"))
     merged = dict(merge_patch(base, edit))
     if "target" in merged:
         merged["target"] = _with_whole_json(merged["target"], edit.get("target"))
@@ -43,6 +44,15 @@ def merge_patch(value: Any, patch: Any) -> Any:
         else:
             merged[key] = merge_patch(merged.get(key), change)
     return merged
+
+
+def _concurrency_to_merge(base: dict[str, Any], change: Any) -> dict[str, Any]:
+    """Return the base without a number that strict order replaces: it has none."""
+    if not isinstance(change, Mapping) or change.get("order") != IN_ORDER:
+        return base
+    if not base.get("concurrency"):
+        return base
+    return {**base, "concurrency": {**base["concurrency"], "max": 1}}
 
 
 def _schedule_to_merge(schedule: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:

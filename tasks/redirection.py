@@ -14,6 +14,7 @@ from typing import Any
 
 from shared.exceptions import Conflict, InvalidInput
 from shared.http_headers import is_secret_header
+from shared.named_secrets.references import names_in
 from tasks.definition import Definition
 from tasks.field_reader import Errors, FieldReader
 from tasks.kept_secrets import REFUSED_CODE, is_moved, refuse_moved
@@ -66,10 +67,13 @@ def redirected(definition: Definition, into: Mapping[str, str], limits: Limits) 
     errors = Errors()
     if key == "url" and is_moved(target, aimed):
         headers = {
-            name: text for name, text in target["headers"].items() if not is_secret_header(name)
+            name: text
+            for name, text in target["headers"].items()
+            if not is_secret_header(name) and not names_in(text)
         }
         aimed |= {**dict.fromkeys(_LEFT_OUT), "headers": headers}
     elif key == "pool":
+        # A named secret may follow: it is bound to the command, in every pool.
         refuse_moved(list(masked_places(mask_target(target))), target, aimed, errors)
     if errors.count:
         refused = InvalidInput(errors.renamed(str))

@@ -6,7 +6,7 @@ together, or neither does. The rules are those of ``POST /v1/tasks``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypedDict, Unpack
 from uuid import UUID, uuid5
@@ -36,7 +36,17 @@ _WHEN = {
     "start_at": "start_at",
     "end_at": "end_at",
 }
-_PARTS = ("name", "payload", "payload_ref", "labels", "owner", "priority", "retry_policy")
+_PARTS = (
+    "name",
+    "payload",
+    "payload_ref",
+    "labels",
+    "owner",
+    "priority",
+    "retry_policy",
+    "budget",
+    "concurrency",
+)
 
 
 class NewTask(TypedDict, total=False):
@@ -65,6 +75,10 @@ class NewTask(TypedDict, total=False):
     owner: str | None
     priority: int | None
     retry_policy: Mapping[str, Any] | None
+    #: Entries of ``unit``, ``limit`` and ``per``.
+    budget: Sequence[Mapping[str, Any]] | None
+    #: ``key``, ``max`` and ``order`` of the concurrency key that it shares with other tasks.
+    concurrency: Mapping[str, Any] | None
 
 
 def schedule(
@@ -83,8 +97,8 @@ def schedule(
     comes before the first call has committed waits for it.
 
     Raise InvalidInput with every field that is wrong, its pointer being the argument's name
-    (``#/cron``), TooLarge for a payload over the limit, NotFound for an unknown tenant, TypeError
-    for an unknown argument.
+    (``#/cron``), TooLarge for a payload over the limit, QuotaExceeded where a quota of the tenant
+    is used up, NotFound for an unknown tenant, TypeError for an unknown argument.
     """
     unknown = set(wanted) - set(NewTask.__annotations__)
     if unknown:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from shared.named_secrets.references import secret_of
 from tasks.choices import WORKFLOW
 from tasks.definition import RETRY_DEFAULTS, Definition
 from tasks.versions import step_version
@@ -38,7 +39,11 @@ def step_definitions(version: int, workflow: Definition) -> Iterator[tuple[int, 
 
 def is_rendered(target: Mapping[str, Any]) -> bool:
     """Return whether a step's target has templates of its run."""
-    return any(True for field in RENDERED_FIELDS for _ in names_in(target.get(field)))
+    return any(
+        secret_of(name) is None
+        for field in RENDERED_FIELDS
+        for name, _ in names_in(target.get(field))
+    )
 
 
 def with_numbers_of(current: Definition, definition: Definition) -> Definition:
@@ -72,4 +77,5 @@ def _definition(
         retry_policy=step["retry_policy"] or dict(RETRY_DEFAULTS),
         labels=workflow.labels,
         depends_on=[],
+        redact=step.get("redact", []),
     )

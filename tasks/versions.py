@@ -47,6 +47,14 @@ def step_version(version: int, step: int, *, compensates: bool = False) -> int:
     return FIRST_OF_STEPS + version * _OF_A_VERSION + place
 
 
+def step_in(version: int, other: int) -> int:
+    """Return the number of the same step's definition in another version of its workflow.
+
+    A key of a workflow keeps its number; ``redacted_fields/paths`` repeats this.
+    """
+    return other * _OF_A_VERSION + (FIRST_OF_STEPS + version % _OF_A_VERSION)
+
+
 def into_of(version: int, target: Mapping[str, Any]) -> dict[str, str] | None:
     """Return where a redirected version goes, as a replay names it; None of any other version."""
     if not is_redirected(version):

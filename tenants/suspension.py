@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from shared.actor import Actor
 from shared.exceptions import Forbidden
 from tenants.models import Tenant
+from tenants.quotas import known
 
 #: Called with the tenant's id and the actor, in the transaction that suspends or resumes.
 Follower = Callable[[UUID, Actor], None]
@@ -56,6 +57,11 @@ def suspended_tenants() -> QuerySet[Tenant, UUID]:
 
 
 def require_active(tenant_id: UUID) -> None:
-    """Raise TenantSuspended for a suspended tenant."""
-    if is_suspended(tenant_id):
-        raise TenantSuspended
+    """Raise TenantSuspended for a suspended tenant; note the limits of an active one."""
+    found = Tenant.objects.filter(pk=tenant_id).values_list(
+        "suspended_at", "tier", "quotas", "unlimited"
+    )
+    for suspended_at, tier, own, unlimited in found:
+        if suspended_at is not None:
+            raise TenantSuspended
+        known.note_columns(tenant_id, tier, own, unlimited)

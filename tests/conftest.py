@@ -17,12 +17,16 @@ from psycopg.conninfo import conninfo_to_dict
 
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
-from shared import redis_client
+from shared import data_keys, redis_client
+from tenants.data_keys import Stored
+from tenants.quotas import known, weights
 from tests.support.emptying import empty_instead_of_truncating
 from tests.support.leftovers import adopt_orphans, leftovers
+from tests.support.loops import hold_the_loops_back
 from tests.support.servers import start_servers
 from tests.support.standing_clock import make_standing_clock
 from tests.support.together import TogetherScheduling
+from tests.support.walls import wall_the_web
 
 # A test that is about a server which does not answer sets its own time.
 redis_client.ANSWER_SECONDS = 60.0
@@ -62,6 +66,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherSche
     return TogetherScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
+#: What says that Redis was away, and since when, with the values of a process that has not asked.
+_LATCHES = {
+    "api.protocol.rate_limits._Away.failing": False,
+    "api.protocol.rate_limits._Away.until": float("-inf"),
+    "tenants.quotas.counters._failing": False,
+    "tenants.quotas.counters._away_until": float("-inf"),
+    # A reading of the weights of tenants lasts some seconds, too.
+    "tenants.quotas.weights._last.at": float("-inf"),
+}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_process_is_left() -> Iterator[None]:
     """Fail a session, of each process of it, that leaves a process of its own running.
@@ -79,6 +94,33 @@ def _no_part_of_a_pass_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each look and each pass be a whole one; by the clock, a busy machine would decide."""
     for bound in _BOUNDS_OF_A_PASS:
         monkeypatch.setattr(bound, float("inf"))
+
+
+@pytest.fixture(autouse=True)
+def _no_test_gives_redis_up_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask Redis anew: who found it away lets it be for seconds, which the next test may be in."""
+    for latch, asked in _LATCHES.items():
+        monkeypatch.setattr(latch, asked)
+
+
+@pytest.fixture(autouse=True)
+def _limits_of_tenants_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Know no limit and no weight of another test's tenants, which hold for seconds otherwise."""
+    monkeypatch.setattr(known, "_known", {})
+    monkeypatch.setattr(known, "_some", {})
+    monkeypatch.setattr(known, "_executions", (float("-inf"), {}))
+    weights.forget()
+
+
+@pytest.fixture(autouse=True)
+def _data_keys_are_found_anew(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Find data keys in the test's own database, and none in tests without one."""
+    has_database = request.node.get_closest_marker("django_db") or any(
+        name in request.fixturenames for name in ("db", "transactional_db", "django_db_setup")
+    )
+    former = data_keys.use_source(Stored() if has_database else data_keys.NoKeys())
+    yield
+    data_keys.use_source(former)
 
 
 @pytest.fixture(scope="session")
@@ -116,9 +158,12 @@ def django_db_setup(
     from executions.ledger import days
     from executions.loop.clocks import database_now
 
-    with django_db_blocker.unblock(), transaction.atomic():  # type: ignore[attr-defined]  # pytest-django's blocker
-        days.ensure_days_ahead(database_now())
-        make_standing_clock()
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django's blocker
+        with transaction.atomic():
+            days.ensure_days_ahead(database_now())
+            make_standing_clock()
+        wall_the_web()
+        hold_the_loops_back()
     empty_instead_of_truncating()
 
 

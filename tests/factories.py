@@ -31,6 +31,7 @@ from tasks.models import Task, TaskRevision
 from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tests.support.api import ApiClient, make_client, make_key, make_tenant
+from tests.support.loops import by_the_loops
 from wire import start_guard
 from wire.messages import Claimed
 from wire.priorities import PRIORITIES
@@ -101,6 +102,7 @@ def spoil(task: Task) -> Task:
     return task
 
 
+@by_the_loops
 def prepare() -> Partitions:
     """Write the ledger rows of every task up to the horizon, as the scheduler does."""
     partitions = Partitions()
@@ -120,6 +122,7 @@ _ROOMS = ("tenants", "hosts", "rooms", "why", "old_rooms", "eldests")
 NO_ROOMS: dict[str, list[Any]] = {name: [] for name in _ROOMS}
 
 
+@by_the_loops
 def release(
     limit: int = 1000,
     *,
@@ -176,6 +179,7 @@ def start(claimed: Sequence[Claimed], worker: str = WORKER) -> None:
     transitions.mark_running([(row.id, row.token, worker, now) for row in claimed])
 
 
+@by_the_loops
 def finish(row: Claimed, status: str = "SUCCEEDED", **parts: Any) -> None:
     """Record what came of a released or running execution's attempt, which began in time."""
     now = database_now()

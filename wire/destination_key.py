@@ -13,6 +13,11 @@ CIRCUIT_OPEN = "circuit_open"
 RATE = "destination_rate"
 IN_FLIGHT = "destination_in_flight"
 REASONS = (CIRCUIT_OPEN, RATE, IN_FLIGHT)
+#: Which limit of its tenant a worker could not start an execution for.
+TENANT_RATE = "tenant_rate"
+TENANT_IN_FLIGHT = "tenant_in_flight"
+#: -> the quota.
+QUOTA_OF = {TENANT_RATE: "executions_per_second", TENANT_IN_FLIGHT: "executions_in_flight"}
 
 
 def key_of(tenant_id: UUID | str, host: str) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from binascii import b2a_base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 from uuid import UUID
 
 import orjson
@@ -18,8 +18,13 @@ import orjson
 from shared.conf import conf
 from wire.destination_key import limits_text
 
+T = TypeVar("T")
 #: Bytes that an execution takes in a message beside its texts and blobs.
 _FRAME_BYTES = 768
+#: Bytes that a named secret takes in a message: the longest value with the longest binding.
+NAMED_SECRET_BYTES = 24 * 1024
+#: The key of a target's named secrets, as the text of a jsonb column has it.
+_NAMED = '"named_secrets"'
 #: Fields of every entry, in their order in the message, after its tenant, its definition and its
 #: rare fields.
 _FIELDS = (
@@ -43,8 +48,9 @@ class Entry(TypedDict):
     """One execution of a message, as a worker has it. Blobs are sealed, in base64.
 
     ``attempt`` is the number of the attempt that it asks for; ``due`` and ``scheduled_for`` are
-    seconds since 1970, ``start_by`` milliseconds. ``url`` is that of a webhook as it was written,
-    null of other kinds; ``target``, which many entries share, is without it.
+    seconds since 1970, ``start_by`` milliseconds. ``url`` is that of a webhook whose version has it
+    in clear; of others it is null, and ``sealed`` has it. ``target``, which many entries share, is
+    without it.
     """
 
     id: str
@@ -65,6 +71,8 @@ class Entry(TypedDict):
     retry_policy: dict[str, Any]
     #: Limits of the destination, as the start guard reads them.
     limits: NotRequired[str]
+    #: Those of the tenant, where it has limits of its executions.
+    tenant_limits: NotRequired[str]
     payload: NotRequired[str]
     progress: NotRequired[str]
     #: What templates name: the task's name, labels and last success.
@@ -72,17 +80,24 @@ class Entry(TypedDict):
     #: How many of its workers were lost.
     lost: NotRequired[int]
     trace: NotRequired[str]
+    #: The weight of its tenant, where that is not 1.
+    weight: NotRequired[int]
 
 
 class Shared(TypedDict):
     """What the entries of a message share and an attempt needs.
 
     ``offset`` is Redis time minus database time, in seconds; ``secrets`` are the sealed signing
-    secrets of each tenant, in base64.
+    secrets of each tenant, in base64. ``keys`` are the wrapped data keys of each tenant, the one
+    that seals first: 16 bytes of its id and the key, in base64; older schedulers send none.
+    ``named_secrets`` are the sealed named secrets of each tenant that entries use, by their names;
+    it is missing where none does.
     """
 
     offset: float
     secrets: dict[str, list[str]]
+    keys: NotRequired[dict[str, list[str]]]
+    named_secrets: NotRequired[dict[str, dict[str, str]]]
 
 
 class Message(Shared):
@@ -100,6 +115,9 @@ class Sent(Shared):
     bytes: int
     definitions: list[list[Any]]
     executions: list[list[Any]]
+    #: Limits of each tenant that has any, and the weights that are not 1.
+    limits: NotRequired[dict[str, str]]
+    weights: NotRequired[dict[str, int]]
 
 
 class Lone(TypedDict):
@@ -108,6 +126,22 @@ class Lone(TypedDict):
     entry: Entry
     batch: Shared
     started: float
+
+
+class OfTenants(NamedTuple):
+    """What messages tell of tenants: wrapped data keys, and the sealed secrets that work names.
+
+    Limits and weights are those of tenants that have a limit, or a weight other than 1.
+    """
+
+    keys: Mapping[UUID, list[str]]
+    named_secrets: Mapping[UUID, Mapping[str, bytes]]
+    limits: Mapping[UUID, str]
+    weights: Mapping[UUID, int]
+
+
+#: Of tenants that have none of it.
+OF_TENANTS = OfTenants({}, {}, {}, {})
 
 
 class Claimed(NamedTuple):
@@ -126,7 +160,7 @@ class Claimed(NamedTuple):
     priority: int
     sealed_payload: bytes | None
     #: None, like the two below, where the claim does not see the row's version yet.
-    #: Without the URL of a webhook, which is ``url``.
+    #: Without the URL of a webhook, which is ``url`` or in ``sealed``.
     target: dict[str, Any]
     retry_policy: dict[str, Any]
     sealed: bytes
@@ -150,13 +184,18 @@ def split(batch: Sequence[Claimed]) -> Iterator[tuple[list[Claimed], int]]:
     It never cuts an execution.
     """
     part: list[Claimed] = []
-    size = 0
+    size, named = 0, set[tuple[UUID, str]]()
     for row in batch:
-        more = weight(row)
+        own = weight(row)
+        used = {(row.tenant_id, name) for name in names_of(row)}
+        # Entries of a message share the named secrets.
+        more = own + len(used - named) * NAMED_SECRET_BYTES
         if part and (len(part) >= conf().message_executions or size + more > conf().message_bytes):
             yield part, size
-            part, size = [], 0
+            part, size, named = [], 0, set()
+            more = own + len(used) * NAMED_SECRET_BYTES
         part.append(row)
+        named |= used
         size += more
     if part:
         yield part, size
@@ -186,24 +225,60 @@ def encode(
     incarnation: str,
     secrets: dict[UUID, list[bytes]],
     offset: float,
+    known: OfTenants = OF_TENANTS,
 ) -> Sent:
     """Return the message of these executions; ``offset`` is Redis time minus database time.
 
-    For orjson, which writes ids and documents as they are: text of the database stays text.
+    ``known`` may hold what is of other tenants, too. For orjson, which writes ids and documents as
+    they are: text of the database stays text.
     """
     tenants: dict[UUID, int] = {}
     definitions: dict[tuple[str, str], int] = {}
     entries = [_entry(row, offset, tenants, definitions) for row in part]
-    return {
+    sent: Sent = {
         "incarnation": incarnation,
         "offset": offset,
         "bytes": size,
         "secrets": {
             str(tenant): [_text(blob) for blob in secrets.get(tenant, ())] for tenant in tenants
         },
+        "keys": {str(tenant): found for tenant in tenants if (found := known.keys.get(tenant))},
         "definitions": [[orjson.Fragment(text) for text in texts] for texts in definitions],
         "executions": entries,
     }
+    if known.named_secrets and (used := _used_by(part, known.named_secrets)):
+        sent["named_secrets"] = used
+    if limits := _of(tenants, known.limits):
+        sent["limits"] = limits
+    if weights := _of(tenants, known.weights):
+        sent["weights"] = weights
+    return sent
+
+
+def _of(tenants: Iterable[UUID], known: Mapping[UUID, T]) -> dict[str, T]:
+    return {str(one): known[one] for one in tenants if one in known} if known else {}
+
+
+def names_of(row: Claimed) -> list[str]:
+    """Return the names of the named secrets that the row's target uses."""
+    # Few targets use any, and sessions return a jsonb column as text.
+    text: Any = row.target
+    if text is None or (isinstance(text, str) and _NAMED not in text):
+        return []
+    target = orjson.loads(text) if isinstance(text, str) else text
+    return [name for name in target.get("named_secrets") or () if isinstance(name, str)]
+
+
+def _used_by(
+    part: Sequence[Claimed], known: Mapping[UUID, Mapping[str, bytes]]
+) -> dict[str, dict[str, str]]:
+    """Return the sealed named secrets that executions of a message use, in base64."""
+    used: dict[str, dict[str, str]] = {}
+    for row in part:
+        for name in names_of(row) if row.tenant_id in known else ():
+            if (blob := known[row.tenant_id].get(name)) is not None:
+                used.setdefault(str(row.tenant_id), {})[name] = _text(blob)
+    return used
 
 
 def decode(sent: Mapping[str, Any]) -> Message:
@@ -213,13 +288,25 @@ def decode(sent: Mapping[str, Any]) -> Message:
     dispatch has sent.
     """
     tenants, definitions = list(sent["secrets"]), sent["definitions"]
-    return {
+    entries = [_record(row, tenants, definitions) for row in sent["executions"]]
+    limits, weights = sent.get("limits"), sent.get("weights")
+    if limits or weights:
+        for entry in entries:
+            if limits and (limit := limits.get(entry["tenant"])):
+                entry["tenant_limits"] = limit
+            if weights and (own := weights.get(entry["tenant"])):
+                entry["weight"] = own
+    message: Message = {
         "incarnation": sent["incarnation"],
         "offset": sent["offset"],
         "bytes": sent["bytes"],
         "secrets": sent["secrets"],
-        "executions": [_record(row, tenants, definitions) for row in sent["executions"]],
+        "keys": sent.get("keys") or {},
+        "executions": entries,
     }
+    if "named_secrets" in sent:
+        message["named_secrets"] = sent["named_secrets"]
+    return message
 
 
 def _record(row: list[Any], tenants: list[str], definitions: list[Any]) -> Entry:

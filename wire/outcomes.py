@@ -8,10 +8,12 @@ A fixed layout for successes was measured: packed in Python it costs more than J
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
 import orjson
+
+from wire.costs import Cost
 
 _VERSION = b"\x01"
 #: Lengths of the JSON, the sealed answer, log or progress, and the sealed result.
@@ -41,6 +43,9 @@ class Outcome(Decision):
     sealed: NotRequired[bytes]
     #: The sealed result.
     result: NotRequired[bytes]
+    #: The reported cost by unit, and why a reported one is ignored.
+    cost: NotRequired[Mapping[str, float]]
+    cost_ignored: NotRequired[str]
 
 
 def outcome_of(decision: Decision, outcome: str) -> Outcome:
@@ -48,6 +53,14 @@ def outcome_of(decision: Decision, outcome: str) -> Outcome:
     made: Any = {**decision, "outcome": outcome}
     found: Outcome = made
     return found
+
+
+def add_cost(outcome: Outcome, cost: Cost) -> None:
+    """Add the cost that the receiver has reported; none leaves the keys out."""
+    if cost.by_unit:
+        outcome["cost"] = cost.by_unit
+    elif cost.ignored:
+        outcome["cost_ignored"] = cost.ignored
 
 
 class AttemptRow(Outcome):

@@ -29,6 +29,9 @@ NO_SLOT = -4
 NO_PLACE = -5
 #: The rate's next slot is kept for it: it is to ask again at that moment (ms).
 SLOT_KEPT = -6
+#: Its tenant has reached a limit: of executions a second, or in flight.
+TENANT_NO_SLOT = -7
+TENANT_NO_PLACE = -8
 
 
 def void(tokens: Sequence[int]) -> list[str]:

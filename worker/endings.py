@@ -11,20 +11,25 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
+import orjson
+
 from shared.encryption import seal
 from shared.sealing_contexts import result_context
 from wire import outcomes
+from wire.costs import cost_of_result
 from wire.messages import Entry
 from wire.outcomes import Decision, Outcome
 from wire.poison import refusal_after_loss
 from wire.retry import Ended, Known, judge
 from wire.sealing import sealed_log
-from worker.head_tail import HeadTail
+from worker.head_tail import HeadTail, Mask
 from worker.interruption import Why
 
 #: The largest result and log that are kept.
 RESULT_BYTES = 64 * 1024
 LOG_BYTES = 64 * 1024
+#: What a result holds that may report a cost; others are not parsed.
+_COST = b'"cost"'
 
 
 class Kind(Enum):
@@ -65,6 +70,8 @@ class Ending:
     result: bytes | None = None
     log: HeadTail | None = None
     exit_code: int | None = None
+    #: Masks secrets of the run in its output.
+    mask: Mask | None = None
 
 
 def interrupted(
@@ -90,10 +97,12 @@ def outcome_of(entry: Entry, ending: Ending, now: datetime) -> Outcome:
     log = ending.log
     if log is not None and (log.seen or ending.exit_code is not None):
         said["sealed"] = sealed_log(
-            entry["id"], log.kept(), truncated=log.truncated, exit_code=ending.exit_code
+            entry, log.kept(ending.mask), truncated=log.truncated, exit_code=ending.exit_code
         )
     if ending.result is not None:
-        said["result"] = seal(ending.result, result_context(entry["id"]))
+        said["result"] = seal(ending.result, result_context(entry["tenant"], entry["id"]))
+        if _COST in ending.result:
+            outcomes.add_cost(said, cost_of_result(orjson.loads(ending.result)))
     return said
 
 

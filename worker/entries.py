@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
+from shared.fair_slots import Caller
 from wire import start_guard
 from wire.destination_key import key_of
 from wire.messages import Entry, Message
@@ -37,17 +38,23 @@ class Question(NamedTuple):
     destination: str = ""
     limits: str = ""
     runtime_ms: int = 0
+    #: Its tenant, where that has limits of its own.
+    tenant: str = ""
+    tenant_limits: str = ""
 
 
 #: Due time, priority, token and nonce order held work; a tuple compares faster than an object.
 Place = tuple[float, int, int, int, "Held"]
+#: Kinds of targets that run in a process of their own, for which they may wait.
+_PROCESS_KINDS = frozenset({"command", "handler"})
 
 
 @dataclass(slots=True, eq=False)
 class Held:
     """One execution that the worker holds.
 
-    ``lane`` names its destination; work without one has none.
+    ``destination`` is the name that the start guard knows, '' for work that calls no host. ``lane``
+    is the same; a tenant's programs, and its handlers, have a lane each, named otherwise.
     """
 
     due: float
@@ -57,16 +64,32 @@ class Held:
     batch: Message
     size: int = 0
     nonce: int = field(default_factory=itertools.count(1).__next__)
+    tenant: str = field(init=False)
+    #: One divided by the tenant's weight: what a start adds to the tenant's level.
+    step: float = field(init=False)
+    destination: str = field(init=False)
     lane: str = field(init=False)
+    #: The kind of a target that runs in a process of its own; '' of others.
+    process: str = field(init=False)
     #: The limits of its destination, as the start guard reads them.
     limits: str = field(init=False)
+    #: Those of its tenant.
+    tenant_limits: str = field(init=False)
     #: Whether the start guard is asked at ``due`` and not a moment before.
     exact: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lane = key_of(self.entry.get("tenant", ""), self.entry.get("destination", ""))
-        self.limits = str(self.entry.get("limits", ""))
-        self.exact = self.limits != ""
+        entry = self.entry
+        self.tenant, self.step, self.process = entry.get("tenant", ""), 1.0, ""
+        if "weight" in entry:
+            self.step = 1.0 / weight_of(entry)
+        self.destination = self.lane = key_of(self.tenant, entry.get("destination", ""))
+        if not self.lane and (kind := entry.get("target", {}).get("kind")) in _PROCESS_KINDS:
+            # The name of a destination has a colon there.
+            self.lane, self.process = f"{self.tenant}#{kind}", kind
+        self.limits = str(entry.get("limits", ""))
+        self.tenant_limits = str(entry.get("tenant_limits", ""))
+        self.exact = self.limits != "" or self.tenant_limits != ""
 
     @property
     def place(self) -> Place:
@@ -76,12 +99,17 @@ class Held:
     def question(self) -> Question:
         """Return the question to the start guard about it."""
         start_by = self.entry["start_by"]
-        if not self.lane:
+        if not self.destination and not self.tenant_limits:
             return Question(self.token, start_by, self.nonce)
-        runtime = float(self.entry["target"].get("timeout_seconds", _RUNTIME_SECONDS))
-        return Question(
-            self.token, start_by, self.nonce, self.lane, self.limits, int(runtime * 1000)
+        target = self.entry["target"]
+        runtime = float(target.get("timeout_seconds", _RUNTIME_SECONDS))
+        runtime += float(target.get("cancel_grace_seconds", 0))
+        asked = Question(
+            self.token, start_by, self.nonce, self.destination, self.limits, int(runtime * 1000)
         )
+        if not self.tenant_limits:
+            return asked
+        return asked._replace(tenant=self.entry["tenant"], tenant_limits=self.tenant_limits)
 
 
 @dataclass(slots=True)
@@ -111,6 +139,22 @@ class Flying:
             self.started = now()
 
 
+def weight_of(entry: Entry) -> float:
+    """Return the weight of the entry's tenant; 1 where the message has none, or none above 0."""
+    weight = entry.get("weight", 1)
+    return weight if weight > 0 else 1
+
+
+def caller_of(entry: Entry) -> Caller:
+    """Return who waits for a slot when the entry does."""
+    return Caller(
+        entry.get("tenant", ""),
+        weight_of(entry),
+        entry.get("priority", 0),
+        entry.get("due", 0.0),
+    )
+
+
 class Reports(Protocol):
     """Receives the runner's notes about destinations."""
 
@@ -124,18 +168,24 @@ class Reports(Protocol):
 def ask_arguments(
     incarnation: str, worker: str, asked: Sequence[Question]
 ) -> tuple[list[str], list[str | int]]:
-    """Return the destinations and the arguments with which the script ``start`` is asked."""
+    """Return the destinations and limited tenants, and the arguments, of the script ``start``."""
     numbers: dict[str, int] = {}
     limits: list[str] = []
     for question in asked:
         if question.destination and question.destination not in numbers:
             numbers[question.destination] = len(numbers) + 1
             limits.append(question.limits)
+        if question.tenant and question.tenant not in numbers:
+            numbers[question.tenant] = len(numbers) + 1
+            limits.append(question.tenant_limits)
     arguments: list[str | int] = [incarnation, worker, *limits]
     for question in asked:
         arguments += (question.token, question.start_by_ms, question.nonce)
         if numbers:
-            arguments += (numbers.get(question.destination, 0), question.runtime_ms)
+            own: int | str = numbers.get(question.destination, 0)
+            if question.tenant:
+                own = f"{own}+{numbers[question.tenant]}"
+            arguments += (own, question.runtime_ms)
     return list(numbers), arguments
 
 

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
+
+class Mask(Protocol):
+    """Masks what must not be kept, also the part of it that is left where something was cut."""
+
+    def __call__(
+        self, data: bytes, *, begins_cut: bool = False, ends_cut: bool = False
+    ) -> bytes: ...
+
 
 class HeadTail:
     """Keeps the first and the last half of ``limit`` bytes, and counts what it was given."""
@@ -30,13 +40,17 @@ class HeadTail:
         """Whether something between beginning and end is gone."""
         return self.seen > self._head_limit + self._tail_limit
 
-    def kept(self) -> bytes:
+    def kept(self, mask: Mask | None = None) -> bytes:
         """Return the kept output; a line between its halves gives the bytes that are left out."""
         if not self.truncated:
-            return bytes(self._head + self._tail)
+            whole = bytes(self._head + self._tail)
+            return whole if mask is None else mask(whole)
         self._cut()
         left_out = self.seen - self._head_limit - self._tail_limit
-        return bytes(self._head) + f"\n... {left_out} bytes left out ...\n".encode() + self._tail
+        head, tail = bytes(self._head), bytes(self._tail)
+        if mask is not None:
+            head, tail = mask(head, ends_cut=True), mask(tail, begins_cut=True)
+        return head + f"\n... {left_out} bytes left out ...\n".encode() + tail
 
     def _cut(self) -> None:
         del self._tail[: max(0, len(self._tail) - self._tail_limit)]

@@ -16,6 +16,7 @@ import orjson
 from wire import outcomes
 from wire.messages import Lone
 from worker.children import die_with_parent
+from worker.data_keys import take_keys_from_messages
 from worker.webhooks import webhook_delivery
 
 
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     die_with_parent(int(arguments[0]))
     django.setup()
     question: Lone = orjson.loads(sys.stdin.buffer.read())
+    take_keys_from_messages()(question["batch"])
     outcome = asyncio.run(_deliver(question))
     sys.stdout.buffer.write(outcomes.encode(outcome))
     sys.stdout.flush()

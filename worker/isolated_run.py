@@ -81,6 +81,13 @@ async def _spawn(
 
 def _question(entry: Entry, batch: Shared, started: float) -> bytes:
     secrets = batch["secrets"].get(entry["tenant"], [])
-    part: Shared = {"offset": batch["offset"], "secrets": {entry["tenant"]: secrets}}
+    keys = batch.get("keys", {}).get(entry["tenant"], [])
+    part: Shared = {
+        "offset": batch["offset"],
+        "secrets": {entry["tenant"]: secrets},
+        "keys": {entry["tenant"]: keys},
+    }
+    if named := batch.get("named_secrets", {}).get(entry["tenant"]):
+        part["named_secrets"] = {entry["tenant"]: named}
     question: Lone = {"entry": entry, "batch": part, "started": started}
     return orjson.dumps(question)

@@ -48,7 +48,7 @@ class Kinds:
         try:
             kind = entry["target"].get("kind", "webhook")
             if kind != "webhook":
-                found: Outcome | Ending = await self._in_a_process(kind, entry)
+                found: Outcome | Ending = await self._in_a_process(kind, entry, batch)
             elif entry.get("lost", 0) >= ALONE_AFTER:
                 found = await deliver_alone(entry, batch, started)
             else:
@@ -74,13 +74,13 @@ class Kinds:
         await self._handlers.close()
         await self._client.close()
 
-    async def _in_a_process(self, kind: str, entry: Entry) -> Ending:
+    async def _in_a_process(self, kind: str, entry: Entry, batch: Shared) -> Ending:
         self._in_process += 1
         try:
             if kind == "handler":
                 return await self._handlers.run(entry)
             if kind == "command":
-                return await self._commands.run(entry)
+                return await self._commands.run(entry, batch)
         finally:
             self._in_process -= 1
         # A kind of a later version: another worker may know it.

@@ -20,20 +20,25 @@ class Opened:
     payload: Any
     last_progress: Any
     target: dict[str, Any]
-    #: Of a command whose arguments the run of a workflow has made; else None.
+    #: Of a command: those that the run of a workflow has made, or the sealed ones. None where the
+    #: readable part of its target has them.
     arguments: list[str] | None = None
+    #: Whether the run of a workflow has made arguments and environment.
+    rendered: bool = False
 
 
 def open_entry(entry: Entry) -> Opened:
     """Return the entry's sealed parts, opened; raise DecryptionFailed where a key is missing."""
-    context = revision_context(entry["task"], entry["revision"])
+    tenant = entry["tenant"]
+    context = revision_context(tenant, entry["task"], entry["revision"])
     target = open_json(base64.b64decode(entry["sealed"]), context)
     payload = target.pop("payload", None)
     if (sealed := entry.get("payload")) is not None:
-        own = payload_context(entry["id"])
+        own = payload_context(tenant, entry["id"])
         payload = orjson.loads(open_sealed(base64.b64decode(sealed), own))
-    arguments = None
-    if entry["target"].get("rendered"):
+    arguments = target.get("arguments")
+    rendered = bool(entry["target"].get("rendered"))
+    if rendered:
         arguments, target["environment"] = payload["arguments"], payload["environment"]
         payload = payload["payload"]
     progress = entry.get("progress")
@@ -41,7 +46,8 @@ def open_entry(entry: Entry) -> Opened:
         payload=payload,
         last_progress=None
         if progress is None
-        else open_json(base64.b64decode(progress), progress_context(entry["id"])),
+        else open_json(base64.b64decode(progress), progress_context(tenant, entry["id"])),
         target=target,
         arguments=arguments,
+        rendered=rendered,
     )

@@ -72,9 +72,13 @@ class Reports:
         self.leaving = False
 
     def ended(self, flight: Flying, outcome: Mapping[str, Any]) -> None:
-        """Note the outcome of a request; work without a destination is not reported."""
+        """Note the outcome of a request; not of work without a destination and tenant's limits."""
         held = flight.held
-        if not held.lane:
+        if held.tenant_limits and flight.verdict != start_guard.GO:
+            self._told_of(held.tenant).left.append(held.token)
+            self.leaving = True
+            self._hurry.set()
+        if not held.destination:
             return
         healthy = speaks_well(outcome)
         told = self._of(held)
@@ -92,7 +96,7 @@ class Reports:
 
     def waited(self, held: Held) -> None:
         """Note that work of a destination has waited too long for a slot of this worker."""
-        if held.lane:
+        if held.destination:
             self._of(held).waited = True
 
     async def run(self) -> None:
@@ -132,10 +136,14 @@ class Reports:
         self._hurry.clear()
 
     def _of(self, held: Held) -> _Told:
-        told = self._told.get(held.lane)
-        if told is None:
-            told = self._told[held.lane] = _Told()
+        told = self._told_of(held.destination)
         told.breaker = not held.limits.startswith("0")
+        return told
+
+    def _told_of(self, name: str) -> _Told:
+        told = self._told.get(name)
+        if told is None:
+            told = self._told[name] = _Told()
         self._wake.set()
         return told
 

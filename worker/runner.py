@@ -1,9 +1,9 @@
 """Stage 3, in the worker: start each execution at its millisecond, deliver it, report its outcome.
 
 Lives on one event loop and never blocks it; knows Redis and the broker, no database. Work waits
-in a heap by due time, then by priority for a free slot (``lanes``). The start guard decides in one
-call about all starts of a tick, also by the limits of their destinations. The worker hands back
-work that cannot start in time, or not now, and drops nothing.
+in a heap by due time, then for a free slot in the order of tenants' shares (``lanes``). The start
+guard decides in one call about all starts of a tick, also by the limits of their destinations. The
+worker hands back work that cannot start in time, or not now, and drops nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from wire.messages import Entry, Message
 from wire.outcomes import Outcome
 from worker.clock import WorkerClock
 from worker.entries import Flying, Held, Question, Reports, internal_failure
+from worker.hold_bytes import HoldBytes, sizes_of
 from worker.lanes import LOOK_SECONDS, Lanes
 from worker.outbox import Outbox
+from worker.tenant_places import TenantPlaces
 from worker.timer_heap import Waiting
 
 log = logging.getLogger("executions.engine.run")
@@ -45,6 +47,7 @@ AskGuard = Callable[[str, Sequence[Question]], Awaitable[Sequence[Verdict]]]
 _DEFERRED = {
     start_guard.CIRCUIT_OPEN: destination_key.CIRCUIT_OPEN,
     start_guard.NO_SLOT: destination_key.RATE,
+    start_guard.TENANT_NO_SLOT: destination_key.TENANT_RATE,
 }
 
 
@@ -74,7 +77,8 @@ class Runner:
         self._reports = reports
         self._waiting = Waiting()
         self._lanes = Lanes()
-        self._bytes = 0
+        self._tenants = TenantPlaces()
+        self._hold_bytes = HoldBytes()
         self._asking = 0
         # The loop keeps only weak references to its tasks.
         self._starters: set[asyncio.Task[None]] = set()
@@ -90,7 +94,7 @@ class Runner:
     @property
     def held_count(self) -> int:
         """Executions that wait here for their time or a slot."""
-        return len(self._waiting) + len(self._lanes)
+        return len(self._waiting) + len(self._lanes) + len(self._tenants)
 
     def accept(self, batch: Message, size: int) -> None:
         """Take the entries of a batch that fit into the heap, and hand back the rest at once."""
@@ -98,30 +102,35 @@ class Runner:
         # As dispatch counts: one destination leaves half of the slots free, and more is held then.
         in_hand = self.held_count + len(self.flying) + self._asking
         room = max(0, conf().worker_hold + conf().worker_capacity - in_hand)
-        if self.draining or self._bytes + size > conf().worker_hold_bytes:
+        if self.draining:
             room = 0
-        share = size // max(1, len(entries))
+        sizes = sizes_of(entries, size)
         # The batch was made for all workers of the pool: another one may have room for the rest.
         for entry in entries[room:]:
             self._hand_back(entry)
         entries, now = entries[:room], self._clock.now()
         # All or nothing: a message that cannot be read leaves no half of itself behind.
         for held in [
-            Held(entry["due"], entry["priority"], entry["token"], entry, batch, share)
-            for entry in entries
+            Held(entry["due"], entry["priority"], entry["token"], entry, batch, own)
+            for entry, own in zip(entries, sizes, strict=False)
         ]:
+            if not self._hold_bytes.add(held, now):
+                self._hand_back(held.entry)
+                continue
             # Work of a backlog is due already and does not wait for its time.
             (self._lanes if held.due <= now else self._waiting).put(held)
-            self._bytes += share
         self._tick()
 
     def cancel(self, tokens: Sequence[int]) -> None:
         """Abort the requests in flight under these tokens; each reports CANCELLED."""
+        loop = asyncio.get_running_loop()
         for token in tokens:
             flight = self.flying.get(token)
             if flight and flight.task:
                 flight.cancelled = True
-                flight.task.cancel()
+                # After its first step: a task that is cancelled before it never runs, so that
+                # nothing would be reported and its slot would stay taken.
+                loop.call_soon(flight.task.cancel)
 
     def announce_running(self) -> None:
         """Report the start of requests that have been in flight for a while."""
@@ -153,7 +162,8 @@ class Runner:
     def stop_taking(self) -> None:
         """Hand back all held work, and from now on all work that still arrives."""
         self.draining = True
-        for held in [*self._waiting.clear(), *self._lanes.clear()]:
+        for held in [*self._waiting.clear(), *self._lanes.clear(), *self._tenants.clear()]:
+            self._hold_bytes.remove(held)
             self._hand_back(held.entry)
 
     async def drain(self, timeout_seconds: float) -> int:
@@ -176,9 +186,11 @@ class Runner:
         now = self._clock.now()
         for held in self._waiting.take(now):
             self._lanes.put(held)
+        if self._tenants:
+            self._ask_again(now)
         if self._lanes.blocked:
             for held in self._lanes.overdue(now):
-                self._bytes -= held.size
+                self._hold_bytes.remove(held)
                 self._reports.waited(held)
                 self._defer(held.entry, destination_key.IN_FLIGHT, now)
         starting = self._lanes.take(conf().worker_capacity - len(self.flying) - self._asking, now)
@@ -190,11 +202,20 @@ class Runner:
             starter.add_done_callback(self._starters.discard)
         self._arm(now)
 
+    def _ask_again(self, now: float) -> None:
+        """Let work whose tenant may have a place again ask; hand back what could start too late."""
+        for held in self._tenants.take(now):
+            if now * 1000 < held.entry["start_by"]:
+                self._lanes.put(held)
+            else:
+                self._hold_bytes.remove(held)
+                self._defer(held.entry, destination_key.TENANT_IN_FLIGHT, now)
+
     def _arm(self, now: float) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        delays = self._waiting.next_in(now)
+        delays = self._waiting.next_in(now) + self._tenants.next_in(now)
         if self._lanes.blocked:
             delays.append(LOOK_SECONDS)
         if delays:
@@ -231,7 +252,7 @@ class Runner:
         if not isinstance(verdict, int):
             self._no_room(held, verdict[0], verdict[1] / 1000)
             return
-        self._bytes -= held.size
+        self._hold_bytes.remove(held)
         if verdict in (start_guard.GO, start_guard.PROBE, start_guard.PLACED):
             flight = Flying(held, started, verdict)
             self.flying[held.token] = flight
@@ -240,22 +261,24 @@ class Runner:
             if self._announcer is None:
                 self._arm_announcer()
             return
-        self._lanes.give_back(held.lane)
+        self._lanes.give_back(held)
         if verdict in (start_guard.STALE, start_guard.LATE):
             self._hand_back(held.entry)
         # VOID: the process that voided it also changes the ledger.
 
     def _no_room(self, held: Held, verdict: int, until: float) -> None:
         """Keep work whose destination has no room for a near moment, or hand it back."""
-        self._lanes.give_back(held.lane)
+        self._lanes.give_back(held)
         if verdict in _DEFERRED:
-            self._bytes -= held.size
+            self._hold_bytes.remove(held)
             self._defer(held.entry, _DEFERRED[verdict], until)
         elif self.draining:
-            self._bytes -= held.size
+            self._hold_bytes.remove(held)
             self._hand_back(held.entry)
         elif verdict == start_guard.NO_PLACE:
             self._lanes.refuse(held, until)
+        elif verdict == start_guard.TENANT_NO_PLACE:
+            self._tenants.refuse(held, until)
         else:
             held.due, held.exact = until, True
             self._waiting.put(held)
@@ -264,9 +287,9 @@ class Runner:
         """Redis cannot be asked: keep what may still start in time, hand back the rest."""
         now_ms = self._clock.now() * 1000
         for held in group:
-            self._lanes.give_back(held.lane)
+            self._lanes.give_back(held)
             if self.draining or now_ms > held.entry["start_by"]:
-                self._bytes -= held.size
+                self._hold_bytes.remove(held)
                 self._hand_back(held.entry)
             else:
                 held.due = self._clock.now() + _GUARD_RETRY_SECONDS
@@ -287,7 +310,9 @@ class Runner:
             outcome = internal_failure(entry, now)
         finally:
             self.flying.pop(entry["token"], None)
-            self._lanes.ended(flight.held.lane)
+            self._lanes.ended(flight.held)
+            if flight.held.tenant_limits:
+                self._tenants.ended(flight.held)
         self._reports.ended(flight, outcome)
         self._outbox.put(
             {
@@ -306,7 +331,9 @@ class Runner:
     def _settle(self) -> None:
         self._freed += 1
         enough = min(_GATHER_SLOTS, max(1, conf().worker_capacity // 4))
-        if len(self._lanes) and (self._gathering is None or self._freed == enough):
+        if (len(self._lanes) or self._tenants) and (
+            self._gathering is None or self._freed == enough
+        ):
             if self._gathering:
                 self._gathering.cancel()
             wait = _GATHER_SECONDS if self._freed < enough else 0.0

@@ -134,4 +134,5 @@ def _deadline(one: _Begun, plan: Plan) -> datetime:
 def _input(one: _Begun) -> bytes | None:
     if one.sealed_payload is None:
         return None
-    return seal_input(open_sealed_payload(one.sealed_payload, one.id), one.id)
+    value = open_sealed_payload(one.sealed_payload, one.tenant_id, one.id)
+    return seal_input(value, one.tenant_id, one.id)

@@ -21,6 +21,7 @@ from shared.actor import Actor
 from shared.exceptions import Conflict, NotFound
 from shared.sql import run as execute
 from tasks.workflow.step_states import ENDED, StepState
+from workflows import in_flight
 from workflows.advance import reading, waiting
 from workflows.advance.records import Failure, NewWait, StepEnd
 from workflows.advance.run import Run
@@ -147,7 +148,7 @@ def _decide(tenant_id: UUID, run_id: UUID, mark: Mark, item: int | None, actor: 
             number = undecided_item(run, _number(run, mark.key), item)
             end = StepEnd(number, item, status, mark.reason, actor=actor.name)
             if mark.state is StepState.SUCCEEDED and number in run.named:
-                end.output = seal_output(output, run_id, number, item, run.row.take)
+                end.output = seal_output(output, tenant_id, run_id, number, item, run.row.take)
             done = mark.state is StepState.SUCCEEDED
             waiting.decide(run, end, waiting.ITEM_DONE if done else waiting.ITEM_SKIPPED)
             return
@@ -204,6 +205,9 @@ def _change(
         run = _locked(tenant_id, run_id)
         change(run)
         run.judge()
+        if run.changes.begins:
+            # First, as an advance does.
+            in_flight.follow_ends({tenant_id})
         write([run])
         name, facts = entry
         audit.record_many(tenant_id, actor, [audit.Change(name, "run", run_id, after=facts)])

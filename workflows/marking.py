@@ -75,7 +75,7 @@ def mark_step(tenant_id: UUID, run_id: UUID, mark: Mark, *, actor: Actor) -> int
     )
     is_kept = number in plan.named or (ended.parent_run is not None and number in plan.last)
     if mark.state is StepState.SUCCEEDED and is_kept:
-        end.output = seal_output(output, run_id, number, -1, take)
+        end.output = seal_output(output, tenant_id, run_id, number, -1, take)
     append_ends([(StepPlace(run_id, tenant_id, take), end)])
     facts = {"key": mark.key, "take": take}
     changed = audit.Change(ACTIONS[mark.reason], "run", run_id, after=facts)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from shared.named_secrets.references import secret_of
 from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
 from tasks.models import TaskRevision
 from tasks.revisions import definition_of
@@ -115,7 +116,9 @@ def made_of(version: int, definition: Definition) -> Plan:
 
 def references_of(step: Mapping[str, Any]) -> set[Reference]:
     """Return what the templates and the expression of a step name."""
-    found = {parse_reference(name) for name, _ in names_in(step)}
+    # A named secret is no value of the run.
+    names = (name for name, _ in names_in(step) if secret_of(name) is None)
+    found = {parse_reference(name) for name in names}
     if step["when"] is not None:
         found.update(parse_expression(step["when"]).references)
     return found

@@ -5,6 +5,7 @@ Those tables have no models: a row that stayed would be due for ever, and no run
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import transaction
@@ -20,3 +21,11 @@ def remove_of_tenant(tenant_id: UUID) -> None:
         # waits for it.
         rows("workflow_ends/lock_of_tenant", wanted)
         run("workflow_ends/remove_of_tenant", wanted)
+
+
+def remove_inbox_of(execution_ids: Sequence[UUID]) -> None:
+    """Remove what locked executions have told their runs, which may be gone already.
+
+    An end that was recorded while the runs went has told one of them.
+    """
+    run("workflow_ends/remove_inbox_of", {"executions": list(execution_ids)})

@@ -84,7 +84,7 @@ def _cancel_first(live: WorkflowRun, retry: Retry, actor: Actor) -> None:
             "run": live.pk,
             "tenant": live.tenant_id,
             "partition": live.partition,
-            "sealed": seal_retry(wish, live.pk),
+            "sealed": seal_retry(wish, live.tenant_id, live.pk),
         },
     )
     # Behind the callback that takes back what is open: then the run may have ended.
@@ -117,7 +117,7 @@ def _begin_one(run_id: UUID, tenant_id: UUID) -> None:
     taken = rows("workflow_takes/take_wanted", {"run": run_id})
     if not taken:
         return
-    wish = open_retry(taken[0][0], run_id)
+    wish = open_retry(taken[0][0], tenant_id, run_id)
     override = None if wish["input"] is None else Override(wish["input"][0])
     retry = Retry(wish["key"], wish["latest"], override, cancel_running=True)
     actor = Actor(**wish["actor"])

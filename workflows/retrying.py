@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from executions.loop.clocks import database_now
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun
 from executions.parts_of_runs import run_of_take
 from executions.payloads import payload_of, seal_payload
+from executions.redacted_fields import with_restored
 from executions.triggering.triggers import (
     Override,
     lock_tasks,
@@ -117,6 +119,8 @@ def retry_take(
 def _input(ended: EndedWorkflowRun, task: Task, override: Override | None) -> Any:
     if override is None:
         return input_of(ended)
+    before = partial(input_of, ended)
+    override = Override(with_restored(override.payload, ended.task_id, ended.version, before))
     check_override(task, override)
     return override.payload
 
@@ -169,8 +173,12 @@ def insert_take(
             "task": task.id,
             "version": following.plan.version,
             "scheduled_for": ended.scheduled_for,
-            "sealed_payload": None if value is None else seal_payload(value, execution_id),
-            "sealed_input": None if value is None else seal_input(value, ended.pk),
+            "sealed_payload": (
+                None if value is None else seal_payload(value, task.tenant_id, execution_id)
+            ),
+            "sealed_input": (
+                None if value is None else seal_input(value, task.tenant_id, ended.pk)
+            ),
             "parent": ended.execution_id,
             "trace": actor.trace or None,
             "run": ended.pk,

@@ -41,7 +41,7 @@ def send_signal(
     named = {"tenant": tenant_id, "name": name, "correlation": correlation}
     # The race: a step that begins to wait in this moment looks for the signal before it is there.
     own_names([(tenant_id, name, correlation)])
-    sealed = None if payload is None else seal_signal(payload, signal_id)
+    sealed = None if payload is None else seal_signal(payload, tenant_id, signal_id)
     run("workflow_signals/insert", {**named, "id": signal_id, "sealed": sealed})
     told = [row[0] for row in rows("workflow_signals/tell_waiting", {**named, "id": signal_id})]
     run_signals.tell(told[:MOST_AT_ONCE])

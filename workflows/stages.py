@@ -11,14 +11,18 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from uuid import UUID
 
-from django.db import Error
+from django.db import Error, transaction
 
 from executions import run_signals
 from executions.dispatch.handing_on import HandingOn
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.loop import Stage
+from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
+from tasks import standing_pauses
+from tenants.suspension import is_suspended
+from workflows import deadlocks, in_flight
 from workflows.advance.stage import advance
 from workflows.begin import begin_due
 from workflows.pausing import settle_pauses_in
@@ -34,6 +38,8 @@ _REPAIR_SECONDS = 1.0
 #: After a pass that has left runs with something in their inbox: a signal may release thousands.
 _REPAIR_AGAIN_SECONDS = 0.1
 _FORGET_SECONDS = 600.0
+#: Its scheduler looks for runs that wait for each other, in all partitions.
+_FIRST_PARTITION = 0
 #: Next look without anything ahead.
 _LOOK_SECONDS = 30.0
 
@@ -90,7 +96,7 @@ def repair(partitions: Partitions) -> float:
     """Advance runs that wait to be advanced, or whose steps are to be taken back.
 
     Hold and free the steps of runs that were paused or resumed, and begin the takes that have
-    waited for the end of their runs.
+    waited for the end of their runs. End runs that wait for each other.
     """
     ready = partitions.ready
     if ready:
@@ -99,14 +105,43 @@ def repair(partitions: Partitions) -> float:
         advance_told([run_id for run_id, _ in found])
         settle_pauses_in(ready)
         begin_wanted_in(ready)
+        free_waiting()
+        if _FIRST_PARTITION in ready:
+            deadlocks.end_some()
         if sum(told for _, told in found) >= _AT_ONCE:
             return _REPAIR_AGAIN_SECONDS
     return _REPAIR_SECONDS
 
 
+def free_waiting() -> int:
+    """Let runs and steps that wait for a limit of their tenant begin; return how many do.
+
+    What ends frees places, and so does a limit that was raised.
+    """
+    freed = 0
+    for tenant_id in in_flight.waiting_tenants():
+        with transaction.atomic():
+            standing_pauses.share(tenant_id)
+            # Again: a suspension may have begun since they were found.
+            if is_suspended(tenant_id):
+                continue
+            freed += in_flight.free_runs(tenant_id) + in_flight.free_steps(tenant_id)
+    if freed:
+        wake_schedulers_in(0.0)
+    return freed
+
+
 def forget(partitions: Partitions) -> float:
-    """Delete signals of more than a day ago, and what was told to runs that had ended."""
-    if partitions.ready:
-        forget_old()
-        run("workflow_ends/forget_told")
+    """Delete signals of more than a day ago, and what was told to runs that had ended.
+
+    Mend what processes of the version before make of runs with a key.
+    """
+    if not partitions.ready:
+        return _REPAIR_SECONDS
+    forget_old()
+    run("workflow_ends/forget_told")
+    if in_flight.mend_places():
+        wake_schedulers_in(0.0)
+        # Such a process may still be there.
+        return _REPAIR_SECONDS
     return _FORGET_SECONDS

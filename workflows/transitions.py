@@ -9,7 +9,8 @@ from uuid import UUID
 
 from executions import run_signals
 from executions.changes.paused_places import reasons_to_hold
-from executions.ledger import final_log, minute_stats, settling
+from executions.choices import Status, Trigger
+from executions.ledger import final_log, minute_stats, settling, totals
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
 from executions.ledger.minute_stats import Ended, Kind
@@ -17,6 +18,7 @@ from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import rows, run
 from tasks import standing_pauses
+from workflows import in_flight
 from workflows.advance import reading
 from workflows.advance.records import Ending, RunEnd, RunRow, StepBegin
 from workflows.plan import Call, Plan
@@ -26,7 +28,9 @@ _TASK_OF_END = 3
 
 def begin_runs(partitions: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
     """Move due runs from PENDING to RUNNING; return the columns of ``workflow_runs/begin``."""
-    found = rows("workflow_runs/begin", {"partitions": list(partitions), "limit": limit})
+    within = in_flight.due_within_limits(partitions, limit)
+    scope = {"partitions": list(partitions), "limit": limit}
+    found = rows("workflow_runs/begin", {**scope, **within._asdict()})
     if found:
         settling.begin_tasks(sorted({row[2] for row in found}))
     return found
@@ -62,7 +66,8 @@ def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
     """Return why each step is on hold from its begin, '' where it is not."""
     reason = reasons_to_hold({row.tenant_id for row, _, _ in made})
     calls = [(row.tenant_id, _call_of(plan, begin)) for row, plan, begin in made]
-    return [reason(tenant_id, call.pool, call.destination) for tenant_id, call in calls]
+    held_for = [reason(tenant_id, call.pool, call.destination) for tenant_id, call in calls]
+    return in_flight.reasons_to_wait([row.tenant_id for row, _, _ in made], held_for)
 
 
 def _of_steps(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> dict[str, object]:
@@ -99,10 +104,11 @@ def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
     )
 
 
-def end_runs(ends: Sequence[RunEnd]) -> None:
+def end_runs(ends: Sequence[RunEnd], *, begun: bool = True) -> None:
     """Move RUNNING runs to their end, with event and dead letter.
 
-    The error of a failed one is that of its first failed step. Settles the tasks.
+    Without ``begun``, PENDING ones that never begin. The error of a failed one is that of its first
+    failed step. Settles the tasks.
     """
     ended = [(one.row, one.status, one.reason) for one in ends]
     ids = [row.execution_id for row, _, _ in ended]
@@ -117,8 +123,11 @@ def end_runs(ends: Sequence[RunEnd]) -> None:
             "statuses": statuses,
             "reasons": reasons,
             "error_codes": [fact[1] for fact in facts],
-            "error_messages": [fact[2] for fact in facts],
+            "error_messages": [
+                fact[2] or one.message for fact, one in zip(facts, ends, strict=True)
+            ],
             "results": [one.result for one in ends],
+            "before": Status.RUNNING if begun else Status.PENDING,
         },
     )
     run(
@@ -132,19 +141,25 @@ def end_runs(ends: Sequence[RunEnd]) -> None:
     ]
     insert_letters([one for one in finishes if one.status == "FAILED"])
     if moved:
-        settling.settle(
-            [Settled(row[0], row[3], row[2], row[4], row[5], row[6]) for row in moved],
-            freed=[row[7] for row in moved if row[7]],
-        )
-        minute_stats.count(
-            [Ended(row[0], row[1], row[2], 1, None, _minute_of(row[6]), Kind.RUN) for row in moved]
-        )
-        unsuccessful = [row for row in moved if row[2] != "SUCCEEDED"]
-        final_log.note_ended(
-            [Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in unsuccessful],
-            finishes,
-        )
+        _settle(moved, finishes)
     run_signals.tell([row[8] for row in moved])
+
+
+def _settle(moved: Sequence[tuple[Any, ...]], finishes: Sequence[Finish]) -> None:
+    """Settle the tasks of runs that have ended, and count and log the ends."""
+    settling.settle(
+        [Settled(row[0], row[3], row[2], row[4], row[5], row[6]) for row in moved],
+        freed=[row[7] for row in moved if row[7]],
+    )
+    minute_stats.count(
+        [Ended(row[0], row[1], row[2], 1, None, _minute_of(row[6]), Kind.RUN) for row in moved],
+        totals.of_runs(row[2] for row in moved),
+    )
+    unsuccessful = [row for row in moved if row[2] != "SUCCEEDED"]
+    final_log.note_ended(
+        [Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in unsuccessful],
+        finishes,
+    )
 
 
 def archive_unbegun(ended: Sequence[RunRow]) -> None:
@@ -160,6 +175,7 @@ def archive_unbegun(ended: Sequence[RunRow]) -> None:
 def insert_take(parameters: dict[str, Any]) -> UUID:
     """Insert the PENDING execution of a run's next take, and its row; return the execution."""
     found: UUID = rows("workflow_takes/insert_take", parameters)[0][0]
+    totals.add({f"scheduled/{Trigger.RETRY}": 1})
     return found
 
 

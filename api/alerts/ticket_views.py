@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.protocol.authentication import Credentials
 from api.protocol.serializers import StrictDateTimeField
 from api.protocol.views import PunctualView
 from notifications.tickets import Holder, issue
@@ -31,9 +32,16 @@ class WsTicketsView(PunctualView):
     @extend_schema(operation_id="create_ws_ticket", request=None, responses={201: WsTicket})
     def post(self, request: Request) -> Response:
         """Make a ticket that opens one live socket within a minute."""
-        ticket, expires_at = issue(Holder(self.tenant_id, self.caller.key_id))
+        ticket, expires_at = issue(_holder(self.caller))
         made = {"ticket": ticket, "expires_at": expires_at, "url": _url(ticket)}
         return Response(WsTicket(made).data, status=201, headers={"Cache-Control": "no-store"})
+
+
+def _holder(caller: Credentials) -> Holder:
+    if caller.token is None:
+        return Holder(caller.tenant_id, caller.key_id)
+    ends_at = None if caller.expires_at is None else caller.expires_at.timestamp()
+    return Holder(caller.tenant_id, issuer=caller.token.issuer, ends_at=ends_at)
 
 
 def _url(ticket: str) -> str:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from api.executions.serializers import AnyJSONField
 from api.protocol.schema import Pagination
 from api.protocol.serializers import (
+    NameField,
     StrictBooleanField,
     StrictCharField,
     StrictChoiceField,
@@ -109,7 +110,7 @@ class _ActionBody(StrictSerializer):
     dry_run = StrictBooleanField(
         default=False, help_text="Only count: 200 with the scope, and nothing changes."
     )
-    name = StrictCharField(default="", allow_blank=True, max_length=200)
+    name = NameField(default="", allow_blank=True, max_length=200)
     expected_count = StrictIntegerField(
         required=False,
         min_value=0,

@@ -41,6 +41,7 @@ _ORDERS = {"-created_at": ("-created_at", "-id"), "created_at": ("created_at", "
 class DeadLettersView(PunctualView):
     """The tenant's dead letters."""
 
+    reads = "dead_letter"
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
@@ -82,6 +83,7 @@ class DeadLettersView(PunctualView):
 class DeadLetterView(PunctualView):
     """One dead letter."""
 
+    reads = "dead_letter"
     scopes = _OPERATE
 
     @extend_schema(operation_id="get_dead_letter", responses=DeadLetterDetail)
@@ -117,6 +119,8 @@ class RetryDeadLetterView(PunctualView):
 class ResolveDeadLetterView(PunctualView):
     """Close a dead letter by hand."""
 
+    reads = "dead_letter"
+    reads_by = frozenset({"POST"})
     scopes = _OPERATE
     receipt = frozenset({"id", "resolved", "resolution"})
 
@@ -134,6 +138,8 @@ class ResolveDeadLetterView(PunctualView):
 class ArchiveDeadLetterView(PunctualView):
     """Put a dead letter aside."""
 
+    reads = "dead_letter"
+    reads_by = frozenset({"POST"})
     scopes = _OPERATE
     receipt = frozenset({"id", "resolved", "resolution"})
 

@@ -22,6 +22,7 @@ _TEXT = "text/plain"
 class ExecutionLogView(PunctualView):
     """The captured log of an attempt."""
 
+    reads = "execution"
     # JSON, too: callers of the other calls need no other header here.
     served_as = (_TEXT, JSON)
     problems = {409: "No key in use opens the log (`decryption_failed`)."}

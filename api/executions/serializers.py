@@ -118,6 +118,14 @@ class AttemptOfLetter(Answer):
     finished_at = StrictDateTimeField()
     duration_ms = serializers.FloatField(allow_null=True)
     timings = Timings()
+    cost = serializers.DictField(
+        child=serializers.FloatField(),
+        allow_null=True,
+        help_text="What its receiver has reported that it cost, by unit.",
+    )
+    cost_ignored = serializers.CharField(
+        allow_null=True, help_text="Why a reported cost was ignored."
+    )
 
 
 class AttemptSerializer(AttemptOfLetter):
@@ -188,6 +196,9 @@ class ExecutionDetail(ExecutionSerializer):
     into = PlaceOfReplay(
         allow_null=True,
         help_text="Of a replay into another place, and its retries: where they go; else null.",
+    )
+    concurrency_key = serializers.CharField(
+        allow_null=True, help_text="The key that its task shares with others; null without one."
     )
     waiting_for = WaitingFor(allow_null=True)
     lease_expires_at = StrictDateTimeField(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
@@ -16,6 +17,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from executions.external import callbacks
 from shared import execution_tokens
 
 _REFUSED = "Give the execution's own token as `X-Execution-Token`."
@@ -42,6 +44,7 @@ class ExecutionTokenAuthentication(BaseAuthentication):
         fencing_token = execution_tokens.verify(token, execution_id)
         if fencing_token is None:
             raise AuthenticationFailed(_REFUSED)
+        callbacks.enter_tenant_of(UUID(execution_id))
         return Holder(fencing_token), None
 
     def authenticate_header(self, request: Request) -> str:

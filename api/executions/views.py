@@ -30,6 +30,7 @@ from executions.triggering.triggers import Override, retry_execution
 from insight.list_filters import DUE, ENDED, with_bounds
 from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail
+from tasks.choices import CONCURRENCY_KEY_LENGTH
 
 #: Of ids, whose first part is the time of the occurrence; the newest first unless asked.
 _ORDERS = {
@@ -68,6 +69,7 @@ class ExecutionsView(PunctualView):
             "task": uuid("Of this task."),
             "pool": text("Of this pool.", max_length=63),
             "series": uuid("Made by this bulk job, a backfill."),
+            "concurrency_key": text("Of this key.", max_length=CONCURRENCY_KEY_LENGTH),
             "q": text("In the task's name or labels, or in the error."),
             "ordering": choice(*_ORDERS, description="By which column.", default="-id"),
         }
@@ -89,6 +91,8 @@ class ExecutionsView(PunctualView):
 
 class ExecutionView(PunctualView):
     """One execution."""
+
+    reads = "execution"
 
     @extend_schema(operation_id="get_execution", responses=ExecutionDetail)
     def get(self, request: Request, execution_id: UUID) -> Response:

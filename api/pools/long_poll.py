@@ -22,7 +22,10 @@ from django.db import Error as DatabaseError
 from rest_framework.request import Request
 
 from api.protocol.body_limit import Application, Message, Receive, Send
+from api.protocol.request_counts import HELD_BACK
 from executions.external import pull_leases
+from shared import tenant_scope
+from shared.tenant_scope import Purpose
 
 log = logging.getLogger("executions.api.long_poll")
 
@@ -32,6 +35,10 @@ LOOK_SECONDS = 0.25
 _AWAY_SECONDS = 1.0
 #: The most callers that wait in a process; further ones are answered at once.
 MOST_WAITING = 10_000
+#: The most callers of one tenant: a quarter of the process is left to others.
+MOST_OF_TENANT = MOST_WAITING * 3 // 4
+#: The most pairs of pool and labels that a tenant waits for: each is a part of every query.
+MOST_GROUPS_OF_TENANT = 500
 #: A lease's body is small; a larger one is Django's to refuse.
 MAX_BODY_BYTES = 64 * 1024
 
@@ -76,14 +83,20 @@ class WaitingRoom:
     def enter(self, wait: Wait) -> asyncio.Future[bool]:
         """Return a future, done once the caller could lease; a caller that leaves cancels it."""
         woken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        if self.closed or len(self) >= MOST_WAITING:
+        group = (wait.tenant_id, wait.pool, wait.labels)
+        if self.closed or len(self) >= MOST_WAITING or not self._has_room(group):
             woken.cancel()
             return woken
-        group = (wait.tenant_id, wait.pool, wait.labels)
         self._groups.setdefault(group, deque()).append((woken, wait.most))
         if self._looker is None or self._looker.done():
             self._looker = asyncio.get_running_loop().create_task(self._look_while_waited())
         return woken
+
+    def _has_room(self, group: Group) -> bool:
+        own = [len(queue) for (tenant, *_), queue in self._groups.items() if tenant == group[0]]
+        return sum(own) < MOST_OF_TENANT and (
+            group in self._groups or len(own) < MOST_GROUPS_OF_TENANT
+        )
 
     def close(self) -> None:
         """End every wait and begin no new one: the process stops."""
@@ -130,8 +143,14 @@ class WaitingRoom:
                 count -= most
 
 
+def _ready(waiting: Mapping[int, tuple[UUID, str, str, int]]) -> dict[int, int]:
+    """Ask for the callers of all tenants at once."""
+    with tenant_scope.across(Purpose.LONG_POLL):
+        return pull_leases.ready(waiting)
+
+
 #: The waiting callers of this process.
-ROOM = WaitingRoom(pull_leases.ready)
+ROOM = WaitingRoom(_ready)
 
 
 class LongPoll:
@@ -143,6 +162,10 @@ class LongPoll:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a call on; repeat a waiting lease when there may be work for it."""
+        with tenant_scope.of_request():
+            await self._pass(scope, receive, send)
+
+    async def _pass(self, scope: Message, receive: Receive, send: Send) -> None:
         if not _is_lease(scope):
             await self._application(scope, receive, send)
             return
@@ -167,9 +190,11 @@ class LongPoll:
         while True:
             asked: list[Wait] = []
             answer: list[Message] = []
-            await self._application({**scope, _ASKED: asked}, _replayed(body), _gather(answer))
+            counts: list[Callable[[], None]] = []
+            within = {**scope, _ASKED: asked, HELD_BACK: counts}
+            await self._application(within, _replayed(body), _gather(answer))
             if not asked:
-                return answer
+                return _counted(answer, counts)
             ends_at = ends_at or loop.time() + asked[0].seconds
             woken = self._room.enter(asked[0])
             await asyncio.wait(
@@ -182,7 +207,14 @@ class LongPoll:
                 return []
             if not woken.done() or woken.cancelled():
                 woken.cancel()
-                return answer
+                return _counted(answer, counts)
+
+
+def _counted(answer: list[Message], counts: list[Callable[[], None]]) -> list[Message]:
+    """Return the answer that the caller gets, counted: one request, however often it was asked."""
+    for count in counts:
+        count()
+    return answer
 
 
 def _is_lease(scope: Message) -> bool:

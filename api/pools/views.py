@@ -100,7 +100,7 @@ class LeaseView(PunctualView):
             ),
         )
         with transaction.atomic(durable=True):
-            leases = pull_leases.lease(self.tenant_id, ask)
+            leases = pull_leases.lease(self.tenant_id, ask, actor=self.actor)
         pull_leases.noticed(self.tenant_id, ask, client_address(request))
         if not leases:
             labels = pull_leases.labels_text(ask.labels)

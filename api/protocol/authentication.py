@@ -13,22 +13,38 @@ from uuid import UUID
 from django.http import HttpRequest
 from rest_framework.request import Request
 
+from tenants.quotas.limits import NONE, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The token that a caller has shown in place of a key: its issuer and its subject."""
+
+    issuer: str
+    subject: str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """A verified caller: which tenant, by which key, allowed what."""
+    """A verified caller: which tenant, by which key or token, allowed what."""
 
     tenant_id: UUID
     tenant_name: str
-    key_id: UUID
+    #: The API key; None for a caller with a token.
+    key_id: UUID | None
+    token: Token | None = None
     name: str
     scopes: frozenset[str]
     #: May see secrets again.
     owner: bool = False
-    #: When the key ends; None: never.
+    #: May see what was sent, answered and printed.
+    sees_payloads: bool = True
+    #: When the key or token ends; None: never.
     expires_at: datetime | None = None
     #: The tenant has neither quotas nor rate limits.
     unlimited: bool = False
+    #: The tenant's quotas.
+    limits: Limits = NONE
     #: The tenant wants an Idempotency-Key on every change.
     idempotency_required: bool = False
     #: How long the tenant's idempotent answers are kept.
@@ -40,10 +56,18 @@ class Credentials:
         return True
 
     @property
+    def who(self) -> str:
+        """Return the key, or the subject of the token, as text that no other caller has."""
+        if self.token is None:
+            return str(self.key_id)
+        return repr((str(self.tenant_id), self.token.issuer, self.token.subject))
+
+    @property
     def identity(self) -> str:
-        """Return the key and its rights as text: the same text, the same caller."""
+        """Return the caller and its rights as text: the same text, the same caller."""
         scopes = ",".join(sorted(self.scopes))
-        return f"{self.key_id} {scopes} {'owner' if self.owner else ''}"
+        rights = f"{'owner' if self.owner else ''}{'' if self.sees_payloads else 'blind'}"
+        return f"{self.who} {scopes} {rights}"
 
 
 def bearer_token(request: Request | HttpRequest) -> str | None:

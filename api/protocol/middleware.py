@@ -1,7 +1,8 @@
-"""The two outer layers of every request: its trace, and errors as problem+json.
+"""The outer layers of every request: its tenant scope, its trace, and errors as problem+json.
 
-``TraceMiddleware`` is the outermost, ``ProblemMiddleware`` wraps every layer that may fail.
-Sessions, CSRF and pages keep Django's own error pages; the API never shows one.
+``TenantScopeMiddleware`` is the outermost of them, then ``TraceMiddleware``; ``ProblemMiddleware``
+wraps every layer that may fail. Sessions, CSRF and pages keep Django's own error pages; the API
+never shows one.
 """
 
 from __future__ import annotations
@@ -27,8 +28,21 @@ from api.protocol.problems import (
 )
 from api.protocol.renderers import JSON, PROBLEM_JSON
 from api.protocol.trace import continue_trace
+from shared import tenant_scope
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class TenantScopeMiddleware:
+    """Let every request begin without a tenant; authentication enters one, and it ends here."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer within a tenant scope of the request's own."""
+        with tenant_scope.of_request():
+            return self.get_response(request)
 
 
 class TraceMiddleware:

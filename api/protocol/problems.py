@@ -23,7 +23,7 @@ from rest_framework.response import Response
 from api.protocol.outages import is_outage
 from api.protocol.renderers import PROBLEM_JSON, dump_json
 from api.protocol.trace import trace_id_of
-from shared.exceptions import FieldError, InvalidInput, PunctualError
+from shared.exceptions import FieldError, InvalidInput, PunctualError, QuotaExceeded
 
 logger = structlog.get_logger(__name__)
 
@@ -61,6 +61,8 @@ class Problem:
     detail: str
     errors: tuple[FieldError, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Further members of the document.
+    facts: Mapping[str, str | int] = field(default_factory=dict)
 
     def body(self, request: HttpRequest | Request | None) -> dict[str, Any]:
         """Return the document; ``instance`` and ``trace_id`` name the request."""
@@ -72,6 +74,7 @@ class Problem:
             "instance": getattr(request, "path", ""),
             "code": self.code,
             "trace_id": trace_id_of(request),
+            **self.facts,
         }
         if self.errors:
             document["errors"] = [
@@ -172,7 +175,8 @@ def _of_ours(error: PunctualError) -> Problem:
     retry_after = getattr(error, "retry_after", None)
     if retry_after is not None:
         headers["Retry-After"] = str(retry_after)
-    return Problem(error.status, error.code, error.message, errors, headers)
+    facts = error.facts if isinstance(error, QuotaExceeded) else {}
+    return Problem(error.status, error.code, error.message, errors, headers, facts)
 
 
 def _of_rest_framework(error: rest_errors.APIException) -> Problem:

@@ -1,4 +1,4 @@
-"""How many calls a caller may make: a rate for each key, and a part of each web process.
+"""How many calls a caller may make: a rate for each key or subject, and a part of each process.
 
 The rate is counted in Redis, for all web processes together; without Redis no call is refused for
 it. The part of a process is counted there: callers of one tenant whose calls take long leave a
@@ -55,10 +55,11 @@ class Spent(NamedTuple):
 
     left: int
     full_in: int
+    rate: int
 
     def headers(self) -> dict[str, str]:
         """Return the fields of the IETF's draft "RateLimit header fields for HTTP"."""
-        most = conf().api_calls_per_second * BURST_SECONDS
+        most = self.rate * BURST_SECONDS
         return {
             "RateLimit-Policy": f'"calls";q={most};w={BURST_SECONDS}',
             "RateLimit": f'"calls";r={self.left};t={self.full_in}',
@@ -74,11 +75,11 @@ class CallRate(BaseThrottle):
             return True
         caller = cast(Credentials, request.auth)
         rate = calls_per_second(caller)
-        found = _spend(caller.identity, rate) if rate else None
+        found = _spend(caller.who, rate) if rate else None
         if rate is None or found is None:
             return True
         allowed, left, next_in, full_in = found
-        request.spent = Spent(left, math.ceil(full_in / 1000))  # type: ignore[attr-defined]  # read by the view
+        request.spent = Spent(left, math.ceil(full_in / 1000), rate)  # type: ignore[attr-defined]  # read by the view
         if not allowed:
             raise RateLimited(
                 f"This key may make {rate} calls a second, and {rate * BURST_SECONDS} at once.",
@@ -100,8 +101,13 @@ def counts(request: Request, view: Any) -> bool:
 
 
 def calls_per_second(caller: Credentials) -> int | None:
-    """Return how many calls the caller may make a second, None for any number."""
-    return None if caller.unlimited else conf().api_calls_per_second or None
+    """Return how many calls the caller may make a second, None for any number.
+
+    A limit of the tenant takes the place of the installation's.
+    """
+    if caller.unlimited:
+        return None
+    return caller.limits.calls_per_second or conf().api_calls_per_second or None
 
 
 class _Away:

@@ -49,6 +49,9 @@ _PROBLEM_SCHEMA = {
         "instance": {"type": "string"},
         "code": {"type": "string"},
         "trace_id": {"type": "string"},
+        "quota": {"type": "string", "description": "The quota that is used up."},
+        "limit": {"type": "integer", "description": "Its limit."},
+        "used": {"type": "integer", "description": "Its use before this call."},
         "errors": {
             "type": "array",
             "items": {

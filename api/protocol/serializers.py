@@ -18,6 +18,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from api.protocol.query import did_you_mean
 from shared.exceptions import InvalidInput
+from shared.hidden_characters import hidden_problem
 from shared.ids import parse_uuid
 from shared.instants import parse_instant
 from shared.strict_json import refuse_forbidden_characters
@@ -70,6 +71,18 @@ class StrictCharField(serializers.CharField):
             _refuse_type("Give a string.")
         _refuse_characters(data)
         return data
+
+
+class NameField(StrictCharField):
+    """A name that people read: no hidden characters, which would make two names look alike."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the name as it is."""
+        name = super().to_internal_value(data)
+        if problem := hidden_problem(name):
+            code, message = problem
+            raise ValidationError(message, code=code)
+        return name
 
 
 class StrictChoiceField(serializers.ChoiceField):

@@ -8,6 +8,7 @@ answers (``seen_with``, ``receipt``), parses with
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
@@ -16,6 +17,7 @@ from uuid import UUID
 import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.crypto import salted_hmac
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
@@ -28,7 +30,10 @@ from api.protocol.authentication import Credentials
 from api.protocol.query import Parameter, read_query
 from api.protocol.rate_limits import CallRate, at_once, counts
 from api.protocol.renderers import JSON, PROBLEM_JSON
+from events.audit.readings import note_readings
+from shared import payload_sight, process_sight
 from shared.actor import Actor
+from shared.conf import conf
 from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable, VersionMismatch
 from shared.request_actor import actor_of
 
@@ -44,6 +49,12 @@ class PunctualView(APIView):
     seen_with: ClassVar[str] = "read"
     #: The fields of an answer that its receipt has: only names, states and counts of the row.
     receipt: ClassVar[frozenset[str]] = frozenset({"id", "status", "version"})
+    #: The kind of rows whose payloads its answers show, for the audit; "" where they show none.
+    reads: ClassVar[str] = ""
+    #: The methods whose answers show rows as they are stored: not what the call itself has sent.
+    reads_by: ClassVar[frozenset[str]] = frozenset({"GET", "PATCH", "PUT"})
+    #: Whether bodies are secrets as such, of which no plain hash is stored.
+    takes_secrets: ClassVar[bool] = False
     #: Status -> when the path answers it, for problems that the document does not derive.
     problems: ClassVar[Mapping[int, str]] = {}
     #: Method -> query parameters; any other one is 400.
@@ -73,6 +84,12 @@ class PunctualView(APIView):
         try:
             response = super().dispatch(request, *args, **kwargs)
         finally:
+            sight = vars(self).pop("_sight", None)
+            if sight is not None:
+                payload_sight.end(sight)
+            processes = vars(self).pop("_processes", None)
+            if processes is not None:
+                process_sight.end(processes)
             counted = vars(self).pop("_counted", None)
             if counted is not None:
                 at_once.end(counted)
@@ -90,6 +107,9 @@ class PunctualView(APIView):
         super().initial(request, *args, **kwargs)
         if counts(request, self):
             self._counted = at_once.begin(self.tenant_id)
+        # The token of an execution is handed out with its payload.
+        self._sight = payload_sight.begin(getattr(request.auth, "sees_payloads", True))
+        self._processes = process_sight.begin(conf().processes_public)
         if request.auth is not None:
             structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))
         stated = self.query_parameters.get("GET" if method == "HEAD" else method, {})
@@ -121,7 +141,24 @@ class PunctualView(APIView):
         if spent is not None:
             for name, value in spent.headers().items():
                 response[name] = value
-        return super().finalize_response(request, response, *args, **kwargs)
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        if self.reads and answer.status_code < 300 and request.method in self.reads_by:
+            self._note_reading(response)
+        return answer
+
+    def _note_reading(self, answer: HttpResponseBase) -> None:
+        """Record whose payloads the answer shows: of its row, of its list, or of its path."""
+        if not self.caller.sees_payloads or not self.may_see:
+            return
+        data = getattr(answer, "data", None)
+        rows: list[Any] = [one for one in self.kwargs.values() if isinstance(one, UUID)][:1]
+        if isinstance(data, Mapping) and "id" in data:
+            rows = [data["id"]]
+        elif isinstance(data, Mapping):
+            lists = [part for part in data.values() if isinstance(part, list)]
+            found = [row["id"] for part in lists for row in part if _has_id(row)]
+            rows = found or (rows if any(lists) or not lists else [])
+        note_readings(self.tenant_id, self.actor, self.reads, rows)
 
     def refuse_unacceptable(self) -> None:
         """Raise NotAcceptable (406) where the caller's Accept rules the answer out.
@@ -156,6 +193,15 @@ class PunctualView(APIView):
         serializer.is_valid(raise_exception=True)
         return cast(dict[str, Any], serializer.validated_data)
 
+    def hash_of(self, content: bytes) -> bytes:
+        """Return the hash that is stored of a call, keyed where bodies are secrets.
+
+        A plain hash of a short secret could be guessed by who reads the database.
+        """
+        if self.takes_secrets:
+            return salted_hmac("punctual.idempotency", content, algorithm="sha256").digest()
+        return hashlib.sha256(content).digest()
+
     def require_scope(self, scope: str, doing: str) -> None:
         """Raise Forbidden where the key does not have the scope for a part of the call."""
         if scope not in self.caller.scopes:
@@ -185,3 +231,7 @@ class PunctualView(APIView):
             message = 'Give the version in If-Match, for instance "3".'
             raise InvalidInput([FieldError("If-Match", "if_match_invalid", message)], message)
         return int(found[1] or found[2])
+
+
+def _has_id(row: object) -> bool:
+    return isinstance(row, Mapping) and "id" in row

@@ -87,31 +87,108 @@ class ThroughputAnswer(Answer):
     bucket_bounds_ms = serializers.ListField(child=serializers.IntegerField())
 
 
+class UsageFigures(Answer):
+    """What has been used: executions are calls of tasks and of steps of workflows.
+
+    Each counts on the day on which its attempt ended. `executions_started` counts first attempts,
+    `execution_seconds` adds up the durations of attempts, `recorded_bytes` the answers and logs
+    that attempts keep, as they are stored (encrypted, cut at the capture limit).
+    """
+
+    executions_started = serializers.IntegerField()
+    executions_succeeded = serializers.IntegerField()
+    executions_failed = serializers.IntegerField()
+    executions_cancelled = serializers.IntegerField()
+    attempts = serializers.IntegerField()
+    execution_seconds = serializers.FloatField()
+    recorded_bytes = serializers.IntegerField()
+    workflow_runs_succeeded = serializers.IntegerField()
+    workflow_runs_failed = serializers.IntegerField()
+
+
+class UsageDaySerializer(UsageFigures):
+    """The usage of one day in UTC."""
+
+    day = serializers.DateField()
+
+
+class UsageAnswer(Answer):
+    """The days, oldest first, empty ones too, and their sums."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """Name the first day `from`, which no attribute of a class can be called."""
+        return {"from": serializers.DateField(), **super().get_fields()}
+
+    to = serializers.DateField()
+    days = UsageDaySerializer(many=True)
+    total = UsageFigures()
+
+
+class ShareMinuteSerializer(Answer):
+    """A minute in which work of the tenant waited for the capacity of a pool."""
+
+    minute = serializers.DateTimeField()
+    due = serializers.FloatField()
+    received = serializers.IntegerField()
+    oldest_wait_seconds = serializers.FloatField()
+
+
+class PoolShare(Answer):
+    """The tenant's share of a pool while that was scarce.
+
+    `received` executions went to workers. `due` is the part of all of them that the tenant's weight
+    would give it, as far as it had work; `ratio` is received by due.
+    """
+
+    pool = serializers.CharField()
+    scarce_minutes = serializers.IntegerField()
+    due = serializers.FloatField()
+    received = serializers.IntegerField()
+    ratio = serializers.FloatField(allow_null=True)
+    oldest_wait_seconds = serializers.FloatField()
+    by_minute = ShareMinuteSerializer(many=True)
+
+
+class SharesAnswer(Answer):
+    """The tenant's weight, and the pools that were scarce within the last `minutes`."""
+
+    weight = serializers.IntegerField()
+    minutes = serializers.IntegerField()
+    pools = PoolShare(many=True)
+
+
 class WorkerSerializer(Answer):
-    """A worker as it last described itself; a pull worker has in flight what it has leased."""
+    """A worker as it last described itself; a pull worker has in flight what it has leased.
+
+    Of the installation's own workers, which serve all tenants, the id is a substitute, and host,
+    version and load are null, unless the operator shows them (`PROCESSES_PUBLIC`).
+    """
 
     id = serializers.CharField()
     kind = serializers.ChoiceField(choices=WORKER_KINDS)
     name = serializers.CharField()
-    host = serializers.CharField()
+    host = serializers.CharField(allow_null=True)
     pool = serializers.CharField()
     version = serializers.CharField(allow_null=True)
     state = serializers.ChoiceField(choices=["live", "draining", "lost"])
     silent_seconds = serializers.FloatField()
     capacity = serializers.IntegerField()
-    in_flight = serializers.IntegerField()
-    held = serializers.IntegerField()
+    in_flight = serializers.IntegerField(allow_null=True)
+    held = serializers.IntegerField(allow_null=True)
     cpu_percent = serializers.FloatField(allow_null=True)
     memory_bytes = serializers.IntegerField(allow_null=True)
 
 
 class RecorderSerializer(Answer):
-    """A recorder; it has received `pending` outcomes that it has not written yet."""
+    """A recorder; it has received `pending` outcomes that it has not written yet.
+
+    Null unless the operator shows processes (`PROCESSES_PUBLIC`).
+    """
 
     name = serializers.CharField()
     live = serializers.BooleanField()
     silent_seconds = serializers.FloatField()
-    pending = serializers.IntegerField()
+    pending = serializers.IntegerField(allow_null=True)
 
 
 class WorkersAnswer(Answer):
@@ -184,22 +261,30 @@ class EarlierWorkersAnswer(Answer):
 
 
 class SchedulerSerializer(Answer):
-    """A scheduler heard of within the last hour."""
+    """A scheduler heard of within the last hour.
+
+    `host` and `partitions` are null unless the operator shows processes (`PROCESSES_PUBLIC`).
+    """
 
     id = serializers.UUIDField()
     name = serializers.CharField()
-    host = serializers.CharField()
+    host = serializers.CharField(allow_null=True)
     live = serializers.BooleanField()
     silent_seconds = serializers.FloatField()
     started_at = StrictDateTimeField()
-    partitions = serializers.IntegerField()
+    partitions = serializers.IntegerField(allow_null=True)
 
 
 class PartitionSerializer(Answer):
-    """A partition of the tasks; `owner` is a scheduler's id, null without an owner."""
+    """A partition of the tasks, and whether a scheduler owns it: else its tasks wait.
+
+    `owner` is its scheduler's id, null without one, and always unless the operator shows processes
+    (`PROCESSES_PUBLIC`).
+    """
 
     partition = serializers.IntegerField()
     owner = serializers.UUIDField(allow_null=True)
+    owned = serializers.BooleanField()
     epoch = serializers.IntegerField()
     expires_at = StrictDateTimeField(allow_null=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.urls import path
 
 from api.stats import views as stats
+from api.stats.shares_views import SharesView
+from api.stats.usage_views import UsageView
 
 urlpatterns = [
     path("overview", stats.OverviewView.as_view(), name="overview"),
@@ -17,5 +19,7 @@ urlpatterns = [
         name="worker-history",
     ),
     path("schedulers", stats.SchedulersView.as_view(), name="schedulers"),
+    path("shares", SharesView.as_view(), name="shares"),
+    path("usage", UsageView.as_view(), name="usage"),
     path("stats/throughput", stats.ThroughputView.as_view(), name="stats-throughput"),
 ]

@@ -31,6 +31,7 @@ from insight.presentation.statistics import (
 )
 from insight.statistics.minutes import MOST_MINUTES
 from shared.exceptions import FieldError, InvalidInput, NotFound
+from shared.process_sight import is_hidden
 
 _MINUTES = 60
 _HOURS = 24
@@ -71,7 +72,8 @@ class WorkersView(PunctualView):
     def get(self, request: Request) -> Response:
         """List the workers, also those lost within the last day, and the recorders.
 
-        Of workers that lease over the API only the tenant's own, as of their last call.
+        Of workers that lease over the API only the tenant's own, as of their last call. Of the
+        installation's own, state, pool and capacity.
         """
         return Response(present_workers(statistics.workers(self.tenant_id), statistics.recorders()))
 
@@ -91,7 +93,7 @@ class EarlierWorkersView(PunctualView):
     def get(self, request: Request) -> Response:
         """List the workers of the last days by the hours that are over, the latest heard first.
 
-        Of workers that lease over the API only the tenant's own.
+        Only the tenant's own, which lease over the API, unless the operator shows processes.
         """
         found = worker_history.earlier_workers(
             self.query["days"] or _DAYS,
@@ -120,7 +122,8 @@ class WorkerHistoryView(PunctualView):
     def get(self, request: Request, worker_id: str) -> Response:
         """Show a worker's work and load, oldest first; minutes for a week, hours for 90 days.
 
-        A minute and an hour appear when they are over.
+        A minute and an hour appear when they are over. Only of the tenant's own workers, unless
+        the operator shows processes.
         """
         if not worker_id.isprintable():
             raise NotFound("There is no such worker.")
@@ -142,7 +145,7 @@ class SchedulersView(PunctualView):
 
     @extend_schema(operation_id="list_schedulers", responses=SchedulersAnswer)
     def get(self, request: Request) -> Response:
-        """List the schedulers, and which of them owns each partition of the tasks."""
+        """List the schedulers, and whether each partition of the tasks has an owner."""
         return Response(present_schedulers(statistics.schedulers(), statistics.partition_map()))
 
 
@@ -150,4 +153,5 @@ def _is_known(worker_id: str, tenant_id: UUID) -> bool:
     """Return whether the history or Redis knows the worker."""
     if worker_history.is_known(worker_id, tenant_id):
         return True
-    return any(worker.id == worker_id for worker in statistics.workers(tenant_id))
+    known = statistics.workers(tenant_id)
+    return any(one.id == worker_id for one in known if one.leases or not is_hidden())

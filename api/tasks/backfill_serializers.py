@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from api.protocol.serializers import (
+    NameField,
     StrictBooleanField,
-    StrictCharField,
     StrictChoiceField,
     StrictDateTimeField,
     StrictIntegerField,
@@ -41,7 +41,7 @@ class BackfillBody(StrictSerializer):
     dry_run = StrictBooleanField(
         default=False, help_text="Only plan: 200 with the plan, and nothing changes."
     )
-    name = StrictCharField(default="", allow_blank=True, max_length=200)
+    name = NameField(default="", allow_blank=True, max_length=200)
     expected_count = StrictIntegerField(
         required=False,
         min_value=0,

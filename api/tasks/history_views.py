@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,10 +24,12 @@ from executions.changes import changing
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from shared.exceptions import FieldError, InvalidInput, NotFound
+from shared.field_redaction import redacted
+from shared.payload_sight import is_hidden
 from tasks.cloning import clone_task
 from tasks.definition import Definition, to_long
 from tasks.models import Task, TaskRevision
-from tasks.revisions import definition_of, own_revisions, read_definition
+from tasks.revisions import definition_of, own_revisions, read_definition, read_readable
 from tasks.validation.bodies import StatusChange
 from tasks.versions import FIRST_REDIRECTED
 
@@ -47,6 +50,7 @@ class TaskExecutionsView(PunctualView):
 class TaskRevisionsView(OneTaskView):
     """A task's versions."""
 
+    reads = "task"
     query_parameters = {"GET": LIST_PARAMETERS}
 
     @extend_schema(
@@ -55,7 +59,9 @@ class TaskRevisionsView(OneTaskView):
     def get(self, request: Request, task_id: UUID) -> Response:
         """List a task's versions, newest first, each with who made it and its definition."""
         self.require(task_id)
-        task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        task: Task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        # A field that is named now is masked in every version.
+        self.current = read_readable([task])[task.id].definition
         return Response(
             paginate(
                 own_revisions(task),
@@ -72,13 +78,15 @@ class TaskRevisionsView(OneTaskView):
             "version": revision.version,
             "changed_by": revision.changed_by,
             "created_at": revision.created_at,
-            "definition": to_long(definition_of(revision)),
+            "definition": _shown(definition_of(revision), self.current.redact),
         }
 
 
 class RollbackTaskView(OneTaskView):
     """Bring an earlier version back."""
 
+    reads = "task"
+    reads_by = frozenset({"POST"})
     versioned = frozenset({"POST"})
 
     @extend_schema(operation_id="rollback_task", request=RollbackBody, responses=TaskSerializer)
@@ -106,6 +114,9 @@ class RollbackTaskView(OneTaskView):
 class CloneTaskView(PunctualView):
     """Make a copy of a task."""
 
+    reads = "task"
+    reads_by = frozenset({"POST"})
+
     @extend_schema(
         operation_id="clone_task", request=TaskCloneSerializer, responses={201: TaskSerializer}
     )
@@ -124,6 +135,11 @@ class CloneTaskView(PunctualView):
             self.tenant_id, task_id, request.data, actor=self.actor, now=database_now()
         )
         return task_answer(task, definition, status=201)
+
+
+def _shown(definition: Definition, masked: Sequence[str]) -> dict[str, Any]:
+    shown = to_long(definition)
+    return {**shown, "payload": redacted(shown["payload"], () if is_hidden() else masked)}
 
 
 def _definition_at(task: Task, version: int) -> Definition:

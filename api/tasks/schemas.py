@@ -6,6 +6,7 @@ expression, a forbidden address) are in the descriptions.
 
 from __future__ import annotations
 
+from api.tasks.budget_schemas import BUDGET
 from api.tasks.retry_schemas import RETRY
 from api.tasks.schema_parts import (
     ANY,
@@ -33,6 +34,8 @@ from tasks.limits import (
     LABELS,
     NAME_LENGTH,
     OWNER_LENGTH,
+    PATH_LENGTH,
+    REDACTED_PATHS,
     TEN_YEARS_SECONDS,
     URL_LENGTH,
 )
@@ -141,6 +144,30 @@ def schedules(task_type: str) -> Schema:
 
 # --- the other parts -----------------------------------------------------------------------
 
+CONCURRENCY: Schema = closed(
+    {
+        "key": {"type": "string", "minLength": 1, "maxLength": choices.CONCURRENCY_KEY_LENGTH},
+        "max": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": choices.MOST_OF_A_KEY,
+            "default": 1,
+            "description": "How many of the key may run when one of this task starts; 1 in order.",
+        },
+        "order": words(*choices.CONCURRENCY_ORDERS)
+        | {
+            "default": choices.CONCURRENCY_ORDERS[0],
+            "description": "`fifo`: one at a time in order of due time; the next starts when the "
+            "one before has ended for good, its retries included. `any`: a failed attempt gives "
+            "its place back until the next attempt.",
+        },
+    },
+    "key",
+) | {
+    "type": ["object", "null"],
+    "description": "The key that the tenant's tasks share whose executions are not to run beside "
+    "each other.",
+}
 COMMON_PARTS: Schema = {
     "name": {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH},
     "priority": {"type": "integer", "minimum": 0, "maximum": 9, "default": 5},
@@ -172,13 +199,24 @@ COMMON_PARTS: Schema = {
         "description": "A URL or the key of an object that the receiver gets in place of a "
         'payload, as `{"payload_ref": "..."}`; not with a payload.',
     },
+    "concurrency": CONCURRENCY,
     "owner": {
         "type": ["string", "null"],
         "minLength": 1,
         "maxLength": OWNER_LENGTH,
         "description": "An e-mail address, or the name of an API key of the tenant.",
     },
+    "redact": {
+        "type": "array",
+        "items": {"type": "string", "minLength": 1, "maxLength": PATH_LENGTH},
+        "maxItems": REDACTED_PATHS,
+        "description": "JSON paths of fields of payload and answers that are masked wherever they "
+        "are shown, such as `$.card.number`.",
+    },
+    "budget": BUDGET,
 }
+#: A task that runs once has no budget.
+_HAS_NO_BUDGET: Schema = {"budget": {"type": "array", "maxItems": 0}}
 #: A recurring task waits for no other.
 _WAITS_FOR_NONE: Schema = {"depends_on": {"type": "array", "items": ID, "maxItems": 0}}
 _SHORT_PAYLOAD: Schema = closed({"webhook_url": URL, **WEBHOOK_OPTIONS, "body": ANY}, "webhook_url")
@@ -189,7 +227,7 @@ _SHORT_PAYLOAD: Schema = closed({"webhook_url": URL, **WEBHOOK_OPTIONS, "body": 
 
 def _common_parts(task_type: str) -> Schema:
     recurring = task_type == TaskType.RECURRING
-    return COMMON_PARTS | (_WAITS_FOR_NONE if recurring else {})
+    return COMMON_PARTS | (_WAITS_FOR_NONE if recurring else _HAS_NO_BUDGET)
 
 
 def _long(task_type: str) -> Schema:
@@ -289,8 +327,9 @@ MISSING: Schema = {
     "type": "string",
     "description": "Only where a sealed value cannot be opened: why.",
 }
-#: Only answers about tasks that wait for others have it.
-_OPTIONAL = ("on_dependency_failure",)
+#: Only answers about tasks that wait for others, have a budget, mask fields or share a key have
+#: them.
+_OPTIONAL = ("on_dependency_failure", "budget", "redact", "concurrency")
 TASK: Schema = closed(
     _ANSWERED | {"missing": MISSING}, *(key for key in _ANSWERED if key not in _OPTIONAL)
 ) | {

@@ -17,6 +17,7 @@ from api.protocol.serializers import (
     StrictListField,
     StrictSerializer,
 )
+from api.tasks.budget_schemas import BUDGET_USE
 from api.tasks.definition_serializers import DocumentedSerializer, TaskCreateSerializer
 from api.tasks.schema_parts import INSTANT
 from tasks.bulk import MAX_TASKS
@@ -82,9 +83,10 @@ class TaskDetailSerializer(DocumentedSerializer):
                         "items": {"$ref": "#/components/schemas/Execution"},
                         "maxItems": 10,
                         "description": "The latest ten.",
-                    }
+                    },
+                    "budget_use": BUDGET_USE,
                 },
-                "required": ["executions"],
+                "required": ["executions", "budget_use"],
             },
         ]
     }

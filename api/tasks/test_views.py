@@ -67,6 +67,8 @@ class TestDefinitionView(PunctualView):
 class TestTaskView(PunctualView):
     """Test a task."""
 
+    reads = "task"
+    reads_by = frozenset({"POST"})
     receipt = frozenset({"outcome", "would_retry", "timings"})
     problems = _PROBLEMS
     query_parameters = {"POST": _QUERY}

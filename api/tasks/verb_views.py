@@ -28,6 +28,8 @@ from tasks.transitions import Pause
 class PauseTaskView(OneTaskView):
     """Pause a task."""
 
+    reads = "task"
+    reads_by = frozenset({"POST"})
     scopes = {"POST": "operate"}
 
     @extend_schema(operation_id="pause_task", request=PauseBody, responses=TaskSerializer)
@@ -46,6 +48,8 @@ class PauseTaskView(OneTaskView):
 class ResumeTaskView(OneTaskView):
     """Resume a task."""
 
+    reads = "task"
+    reads_by = frozenset({"POST"})
     scopes = {"POST": "operate"}
 
     @extend_schema(operation_id="resume_task", request=EmptyBody, responses=TaskSerializer)
@@ -64,6 +68,8 @@ class ResumeTaskView(OneTaskView):
 class CancelTaskView(OneTaskView):
     """Cancel a task."""
 
+    reads = "task"
+    reads_by = frozenset({"POST"})
     scopes = {"POST": "operate"}
 
     @extend_schema(operation_id="cancel_task", request=EmptyBody, responses=TaskSerializer)

@@ -32,6 +32,7 @@ from executions.changes import changing
 from executions.loop.clocks import database_now
 from shared.sql import Asked, Done
 from tasks import bulk, standing_pauses
+from tasks.budgets.keeping import present_use
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
@@ -102,6 +103,7 @@ _CREATION = Together(_ask, _create)
 class TasksView(PunctualView):
     """The tenant's tasks."""
 
+    reads = "task"
     query_parameters = {"GET": {**LIST_PARAMETERS, **TASK_FILTERS}}
 
     @extend_schema(operation_id="list_tasks", responses=list_answer("tasks", TaskSerializer))
@@ -129,6 +131,7 @@ class TasksView(PunctualView):
 class TaskView(OneTaskView):
     """One task."""
 
+    reads = "task"
     versioned = frozenset({"DELETE", "PATCH", "PUT"})
     query_parameters = {
         "DELETE": {"cancel_running": boolean("Also abort what runs.", default=False)}
@@ -138,7 +141,8 @@ class TaskView(OneTaskView):
     def get(self, request: Request, task_id: UUID) -> Response:
         """Show a task with its latest ten executions."""
         task: Task = Task.objects.get_for_tenant(self.tenant_id, task_id)
-        return task_answer(task, executions=present_latest(task, database_now()))
+        latest = present_latest(task, database_now())
+        return task_answer(task, executions=latest, budget_use=present_use(task))
 
     @extend_schema(operation_id="edit_task", request=TaskEditSerializer, responses=TaskSerializer)
     @idempotent(required=False)

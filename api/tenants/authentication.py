@@ -1,9 +1,11 @@
-"""API keys at the REST edge: ``Authorization: Bearer <key>``."""
+"""API keys and JSON Web Tokens at the REST edge: ``Authorization: Bearer <key or token>``."""
 
 from __future__ import annotations
 
 import hmac
+import logging
 from datetime import datetime, timedelta
+from time import monotonic
 
 from django.db.models import Q
 from django.utils import timezone
@@ -12,16 +14,31 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from api.protocol.authentication import Credentials, bearer_token
-from shared.sql import rows
+from api.protocol.authentication import Credentials, Token, bearer_token
+from api.tenants.json_web_tokens import Claims, TokenRefused, is_token, verify
+from shared import tenant_scope
+from shared.client_address import client_address
+from shared.conf import conf
+from shared.exceptions import Forbidden
+from shared.networks import holds
+from shared.sql import json_value, rows
+from shared.tenant_scope import Purpose
 from tenants.models import ApiKey, Tenant
+from tenants.quotas.known import note
 from tenants.services.api_keys import hash_key
 from tenants.suspension import TenantSuspended
 
+log = logging.getLogger(__name__)
+
 # One text for unknown, revoked and expired keys: it does not say which keys exist.
 _REFUSED = "The key is not valid."
+# One text for every token: the log has the reason.
+_TOKEN_REFUSED = "The token is not valid."  # noqa: S105 - a sentence
 _USE_NOTED_EVERY = timedelta(minutes=1)
 _MAX_KEY_LENGTH = 512
+_REFUSAL_NOTED_EVERY_SECONDS = 10.0
+#: Issuer and reason -> when the log had it; as many as there are issuers and reasons.
+_noted: dict[tuple[str, str], float] = {}
 #: The columns of a key, and of its tenant, in the order of the statement.
 _KEY = (
     "id",
@@ -29,7 +46,9 @@ _KEY = (
     "key_hash",
     "scopes",
     "owner",
+    "sees_payloads",
     "expires_at",
+    "addresses",
     "last_used_at",
     "revoked_at",
 )
@@ -40,11 +59,23 @@ _TENANT = (
     "idempotency_required",
     "idempotency_seconds",
     "suspended_at",
+    "tier",
+    "quotas",
 )
 
 
+class AddressNotAllowed(Forbidden):
+    """This key may not be used from this address."""
+
+    code = "address_not_allowed"
+
+
 class ApiKeyAuthentication(BaseAuthentication):
-    """Find the caller by the hash of its key; a revocation takes effect with the next call."""
+    """Find the caller by the hash of its key; a change of the key takes effect with the next call.
+
+    Raise AuthenticationFailed (401), AddressNotAllowed for a caller outside of the key's address
+    list, TenantSuspended.
+    """
 
     def authenticate(self, request: Request) -> tuple[Credentials, Credentials] | None:
         """Return the caller as user and auth; None where no bearer token is given."""
@@ -55,15 +86,78 @@ class ApiKeyAuthentication(BaseAuthentication):
         now = timezone.now()
         if key is None or not key.is_valid_at(now):
             raise AuthenticationFailed(_REFUSED)
+        address = client_address(request)
+        if not holds(key.addresses, address):
+            shown = address or "an unknown address"
+            raise AddressNotAllowed(f"This key may not be used from {shown}.")
         if key.tenant.suspended_at is not None:
             raise TenantSuspended
-        _note_use(key, now)
+        tenant_scope.enter(key.tenant_id)
+        _note_use(key, now, address)
         credentials = credentials_of(key)
         return credentials, credentials
 
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of a 401."""
         return "Bearer"
+
+
+class JsonWebTokenAuthentication(BaseAuthentication):
+    """Verify the token that an issuer of JWT_ISSUERS has signed; other texts are left to keys.
+
+    Raise AuthenticationFailed (401), TenantSuspended, IssuerUnavailable (503).
+    """
+
+    def authenticate(self, request: Request) -> tuple[Credentials, Credentials] | None:
+        """Return the caller as user and auth; None where no token of this form is given."""
+        token = bearer_token(request)
+        if token is None or not conf().jwt_issuers or not is_token(token):
+            return None
+        try:
+            claims = verify(token, conf().jwt_issuers)
+        except TokenRefused as refused:
+            _note_refusal(refused)
+            raise AuthenticationFailed(_TOKEN_REFUSED) from None
+        with tenant_scope.scoped(claims.tenant_id):
+            tenant = Tenant.objects.filter(pk=claims.tenant_id).first()
+        if tenant is None:
+            raise AuthenticationFailed(_TOKEN_REFUSED)
+        if tenant.suspended_at is not None:
+            raise TenantSuspended
+        tenant_scope.enter(tenant.pk)
+        credentials = credentials_of_token(claims, tenant)
+        return credentials, credentials
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of a 401."""
+        return "Bearer"
+
+
+def _note_refusal(refused: TokenRefused) -> None:
+    # A word of ours, and an issuer of the settings: nothing that the caller wrote. Now and then:
+    # anybody can send tokens, and fill a log.
+    what = (refused.issuer, refused.reason)
+    now = monotonic()
+    if now - _noted.get(what, float("-inf")) >= _REFUSAL_NOTED_EVERY_SECONDS:
+        _noted[what] = now
+        log.info("token_refused", extra={"reason": refused.reason, "issuer": refused.issuer})
+
+
+def credentials_of_token(claims: Claims, tenant: Tenant) -> Credentials:
+    """Return the credentials that the REST edge sees of a token; never those of an owner."""
+    return Credentials(
+        tenant_id=tenant.id,
+        tenant_name=tenant.name,
+        key_id=None,
+        token=Token(claims.issuer, claims.subject),
+        name=claims.actor,
+        scopes=claims.scopes,
+        owner=False,
+        expires_at=claims.expires_at,
+        unlimited=tenant.unlimited,
+        idempotency_required=tenant.idempotency_required,
+        idempotency_seconds=tenant.idempotency_seconds,
+    )
 
 
 def credentials_of(key: ApiKey) -> Credentials:
@@ -76,8 +170,10 @@ def credentials_of(key: ApiKey) -> Credentials:
         name=f"api_key:{key.prefix}",
         scopes=frozenset(key.scopes),
         owner=key.owner,
+        sees_payloads=key.sees_payloads,
         expires_at=key.expires_at,
         unlimited=tenant.unlimited,
+        limits=note(tenant),
         idempotency_required=tenant.idempotency_required,
         idempotency_seconds=tenant.idempotency_seconds,
     )
@@ -87,21 +183,25 @@ def _find(token: str) -> ApiKey | None:
     if not 0 < len(token) <= _MAX_KEY_LENGTH:
         return None
     digest = hash_key(token)
-    found = rows("api_keys/find", {"hash": digest})
+    with tenant_scope.across(Purpose.API_KEY):
+        found = rows("api_keys/find", {"hash": digest})
     if not found:
         return None
     # Built here: the framework takes longer to word its statement than to run it.
     key = ApiKey(**dict(zip(_KEY, found[0], strict=False)))
+    found[0] = (*found[0][:-1], json_value(found[0][-1]))
     key.tenant = Tenant(**dict(zip(_TENANT, found[0][len(_KEY) :], strict=True)))
     return key if hmac.compare_digest(bytes(key.key_hash), digest) else None
 
 
-def _note_use(key: ApiKey, now: datetime) -> None:
+def _note_use(key: ApiKey, now: datetime, address: str) -> None:
     stale = now - _USE_NOTED_EVERY
     if key.last_used_at is None or key.last_used_at < stale:
         # Asked again in the statement: of many requests at once, one writes.
         unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lt=stale)
-        ApiKey.objects.filter(unnoted, pk=key.pk).update(last_used_at=now)
+        ApiKey.objects.filter(unnoted, pk=key.pk).update(
+            last_used_at=now, last_used_address=address
+        )
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):
@@ -113,3 +213,14 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
         """Return the security scheme."""
         return {"type": "http", "scheme": "bearer"}
+
+
+class JsonWebTokenScheme(OpenApiAuthenticationExtension):
+    """How the OpenAPI document describes the tokens."""
+
+    target_class = "api.tenants.authentication.JsonWebTokenAuthentication"
+    name = "jsonWebToken"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        """Return the security scheme."""
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}

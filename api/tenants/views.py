@@ -1,10 +1,10 @@
-"""``/v1/me``, ``/v1/api-keys`` and ``/v1/signing-secrets``."""
+"""``/v1/me`` and ``/v1/signing-secrets``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
-from uuid import UUID
+from typing import Any, ClassVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,42 +13,26 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.idempotency import ShownOnce, idempotent
-from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.authentication import Credentials
 from api.protocol.query import boolean
 from api.protocol.rate_limits import calls_per_second
-from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
-from api.tenants.serializers import (
-    ApiKeySerializer,
-    MadeApiKey,
-    Me,
-    NewApiKey,
-    Rotation,
-    SigningSecretSerializer,
-    TenantSettings,
-)
+from api.tenants.serializers import Me, Rotation, SigningSecretSerializer, TenantSettings
 from shared.conf import conf
 from shared.exceptions import Forbidden
-from shared.instants import format_instant
 from tenants.choices import SCOPES
-from tenants.models import ApiKey, Tenant
-from tenants.services import (
-    change_tenant,
-    create_api_key,
-    get_api_key,
-    reveal_signing_secrets,
-    revoke_api_key,
-    rotate_signing_secret,
-)
+from tenants.models import Tenant
+from tenants.quotas.known import note
+from tenants.services import change_tenant, reveal_signing_secrets, rotate_signing_secret
 from tenants.services.signing_secrets import valid_signing_secrets
 
-_ADMIN = {"GET": "admin", "POST": "admin", "DELETE": "admin"}
+_ADMIN = {"GET": "admin", "POST": "admin"}
 
 
 class _OwnersView(PunctualView):
     """A view with calls that only an owner's key may make."""
 
-    scopes = _ADMIN
+    scopes: ClassVar[Mapping[str, str | None]] = _ADMIN
     seen_with = "admin"
 
     def _require_owner(self, doing: str) -> None:
@@ -56,8 +40,8 @@ class _OwnersView(PunctualView):
             raise Forbidden(f"Only an owner's key may {doing}.")
 
 
-class MeView(PunctualView):
-    """The calling key, its tenant, scopes, limits and settings."""
+class MeView(_OwnersView):
+    """The calling key or token, its tenant, scopes, limits and settings."""
 
     scopes = {"GET": None, "PATCH": "admin"}
     seen_with = "admin"
@@ -65,14 +49,21 @@ class MeView(PunctualView):
 
     @extend_schema(operation_id="get_me", responses=Me)
     def get(self, request: Request) -> Response:
-        """Describe the key that asks."""
+        """Describe the key or token that asks."""
         return self._answer(Tenant.objects.get(pk=self.tenant_id))
 
     @extend_schema(operation_id="edit_me", request=TenantSettings, responses=Me)
     @idempotent(required=False)
     def patch(self, request: Request) -> Response:
-        """Change settings of the tenant; those left out stay."""
+        """Change settings of the tenant; those left out stay.
+
+        409 `no_way_in` for `provider_required` while no owner has an identity at a provider.
+        """
         wanted = self.read_body(TenantSettings)
+        if "second_factor_required" in wanted:
+            self._require_owner("decide whether members need a second factor")
+        if "provider_required" in wanted:
+            self._require_owner("decide how members sign in")
         return self._answer(
             change_tenant(
                 self.tenant_id, wanted, actor=self.actor, expected_version=self.expected_version
@@ -88,80 +79,24 @@ class MeView(PunctualView):
                     "name": tenant.name,
                     "unlimited": tenant.unlimited,
                     "idempotency_required": tenant.idempotency_required,
+                    "second_factor_required": tenant.second_factor_required,
+                    "provider_required": tenant.provider_required,
                     "default_jitter_seconds": tenant.default_jitter_seconds,
                     "version": tenant.version,
                 },
-                "api_key": {"id": caller.key_id, "name": caller.name, "owner": caller.owner},
+                "api_key": _key_of(caller),
+                "token": _token_of(caller),
                 "scopes": [scope for scope in SCOPES if scope in caller.scopes],
                 "limits": {
                     "payload_bytes": conf().payload_bytes,
                     "idempotency_seconds": tenant.idempotency_seconds,
                     "calls_per_second": calls_per_second(caller),
+                    "tier": tenant.tier,
+                    "quotas": asdict(note(tenant)),
                 },
             },
             headers={"ETag": f'"{tenant.version}"'},
         )
-
-
-class ApiKeysView(PunctualView):
-    """The tenant's API keys."""
-
-    scopes = _ADMIN
-    seen_with = "admin"
-    query_parameters = {"GET": LIST_PARAMETERS}
-
-    @extend_schema(
-        operation_id="list_api_keys", responses=list_answer("api_keys", ApiKeySerializer)
-    )
-    def get(self, request: Request) -> Response:
-        """List the keys, revoked ones too, newest first."""
-        keys = ApiKey.objects.filter(tenant_id=self.tenant_id)
-        return Response(paginate(keys, self.query, key="api_keys", serialize=_key))
-
-    @extend_schema(operation_id="create_api_key", request=NewApiKey, responses={201: MadeApiKey})
-    @idempotent(required=False)
-    def post(self, request: Request) -> Response:
-        """Create a key; its text is shown this once, and not in an idempotent replay.
-
-        A new key never has more rights than the calling key: no further scopes, no owner's rights
-        that it lacks, and no later expiry.
-        """
-        wanted = self.read_body(NewApiKey)
-        self._refuse_more_than_own(wanted)
-        tenant = Tenant.objects.get(pk=self.tenant_id)
-        made, key = create_api_key(tenant, actor=self.actor, **wanted)
-        location = f"/v1/api-keys/{made.id}"
-        shown = {**_key(made), "key": key}
-        return ShownOnce(shown, secrets=["key"], status=201, headers={"Location": location})
-
-    def _refuse_more_than_own(self, wanted: dict[str, Any]) -> None:
-        beyond = set(wanted["scopes"]) - self.caller.scopes
-        if beyond or (wanted["owner"] and not self.caller.owner):
-            raise Forbidden("A key cannot make another that may do more than itself.")
-        ends_at, limit = wanted["expires_at"], self.caller.expires_at
-        if limit is not None and (ends_at is None or ends_at > limit):
-            raise Forbidden(
-                "A key that expires cannot make another that lasts longer: "
-                f"give expires_at, {format_instant(limit)} at the latest."
-            )
-
-
-class ApiKeyView(_OwnersView):
-    """One API key."""
-
-    @extend_schema(operation_id="get_api_key", responses=ApiKeySerializer)
-    def get(self, request: Request, key_id: UUID) -> Response:
-        """Describe a key."""
-        return Response(_key(get_api_key(self.tenant_id, key_id)))
-
-    @extend_schema(operation_id="revoke_api_key", request=None, responses={204: None})
-    @idempotent(required=False)
-    def delete(self, request: Request, key_id: UUID) -> Response:
-        """Revoke a key; its next call is refused. Only an owner's key may revoke an owner's key."""
-        if get_api_key(self.tenant_id, key_id).owner:
-            self._require_owner("revoke an owner's key")
-        revoke_api_key(self.tenant_id, key_id, actor=self.actor)
-        return Response(status=204)
 
 
 class SigningSecretsView(_OwnersView):
@@ -210,5 +145,19 @@ class RotateSigningSecretView(_OwnersView):
         return ShownOnce(asdict(made), secrets=["secret"])
 
 
-def _key(key: ApiKey) -> dict[str, Any]:
-    return dict(ApiKeySerializer(key).data)
+def _key_of(caller: Credentials) -> dict[str, Any] | None:
+    if caller.key_id is None:
+        return None
+    return {
+        "id": caller.key_id,
+        "name": caller.name,
+        "owner": caller.owner,
+        "sees_payloads": caller.sees_payloads,
+    }
+
+
+def _token_of(caller: Credentials) -> dict[str, Any] | None:
+    if caller.token is None:
+        return None
+    token, ends_at = caller.token, caller.expires_at
+    return {"issuer": token.issuer, "subject": token.subject, "expires_at": ends_at}

@@ -34,6 +34,8 @@ _ANSWERED = {202: RunSerializer}
 class _ControlView(PunctualView):
     """A view that changes a run."""
 
+    reads = "run"
+    reads_by = frozenset({"POST"})
     scopes = {"POST": "operate"}
 
     def accepted(self, run_id: UUID) -> Response:

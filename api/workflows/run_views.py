@@ -43,6 +43,7 @@ class NoRun(NotFound):
 class WorkflowRunsView(PunctualView):
     """The runs of a workflow."""
 
+    reads = "run"
     scopes = {"POST": "operate"}
     query_parameters = {
         "GET": {
@@ -92,6 +93,7 @@ class WorkflowRunsView(PunctualView):
 class WorkflowStatusView(PunctualView):
     """The latest run of a workflow."""
 
+    reads = "run"
     problems = {404: "There is no such workflow, or it has no run yet (`no_run`)."}
 
     @extend_schema(operation_id="get_workflow_status", responses=RunSerializer)
@@ -108,6 +110,8 @@ class WorkflowStatusView(PunctualView):
 class WorkflowRunView(PunctualView):
     """One run."""
 
+    reads = "run"
+
     @extend_schema(operation_id="get_workflow_run", responses=RunSerializer)
     def get(self, request: Request, run_id: UUID) -> Response:
         """Show a run with every step: its latest take, with the steps kept from earlier ones."""
@@ -117,6 +121,7 @@ class WorkflowRunView(PunctualView):
 class RunStepItemsView(PunctualView):
     """The items of a fan-out."""
 
+    reads = "run"
     query_parameters = {"GET": LIST_PARAMETERS}
 
     @extend_schema(operation_id="list_run_step_items", responses=RunStepItemsPage)

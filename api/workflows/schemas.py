@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from api.tasks.budget_schemas import BUDGET_USE
 from api.tasks.retry_schemas import RETRY
 from api.tasks.schema_parts import (
     ANY,
@@ -106,6 +107,7 @@ def _called(target: Schema) -> Schema:
         "retry_policy": {"anyOf": [closed(RETRY), {"type": "null"}]},
         "priority": or_null(integer(0, 9)),
         "compensate": {"anyOf": [closed(undone, "target"), {"type": "null"}]},
+        "redact": COMMON_PARTS["redact"],
         **_FANNED,
     }
 
@@ -134,7 +136,7 @@ def _kind(name: str, *, implied: bool) -> Schema:
 def _answered(name: str) -> Schema:
     fields = _called(TARGET_ANSWER) if name == "target" else _KINDS[name][0]
     shown: Schema = {**_COMMON, "kind": words(name), **fields}
-    return closed(shown, *shown)
+    return closed(shown, *(key for key in shown if key != "redact"))
 
 
 STEP: Schema = {"anyOf": [_kind(name, implied=name == "target") for name in _KINDS]}
@@ -152,6 +154,9 @@ _OPTIONS: Schema = {
     "labels": COMMON_PARTS["labels"],
     "priority": COMMON_PARTS["priority"],
     "owner": COMMON_PARTS["owner"],
+    "redact": COMMON_PARTS["redact"],
+    "budget": COMMON_PARTS["budget"],
+    "concurrency": COMMON_PARTS["concurrency"],
 }
 _NAME: Schema = {"name": text(NAME_LENGTH)}
 _SCHEDULE: Schema = {"anyOf": [_WITH_TIME, {"type": "null"}]}
@@ -194,9 +199,10 @@ _SHOWN: Schema = {
     **_OPTIONS,
     **PLACE,
 }
-WORKFLOW: Schema = closed({**_SHOWN, "missing": MISSING}, *_SHOWN) | {
-    "description": "A workflow: its definition and its state."
-}
+WORKFLOW: Schema = closed(
+    {**_SHOWN, "missing": MISSING, "budget_use": BUDGET_USE},
+    *(key for key in _SHOWN if key != "redact"),
+) | {"description": "A workflow: its definition and its state."}
 WORKFLOW_REVISION: Schema = closed(
     {
         "version": integer(1, 2**31 - 1),

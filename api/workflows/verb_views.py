@@ -68,7 +68,7 @@ class WorkflowRevisionsView(OneWorkflowView, TaskRevisionsView):
 
     def present(self, revision: TaskRevision) -> dict[str, Any]:
         """Return a version as the workflow's own call shows it."""
-        return present_workflow_revision(revision)
+        return present_workflow_revision(revision, self.current)
 
 
 @for_workflows(

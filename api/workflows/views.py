@@ -23,6 +23,7 @@ from api.workflows.serializers import (
 from executions.loop.clocks import database_now
 from insight.presentation.workflows import present_workflows
 from tasks import standing_pauses
+from tasks.budgets.keeping import present_use
 from tasks.calendars import limits_of
 from tasks.creation import create_task
 from tasks.definition import WORKFLOW_POOL, Definition
@@ -39,6 +40,7 @@ from workflows.launching import get_workflow
 class WorkflowsView(PunctualView):
     """The tenant's workflows."""
 
+    reads = "task"
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
@@ -114,7 +116,11 @@ class WorkflowView(OneWorkflowView, TaskView):
     @extend_schema(operation_id="get_workflow", responses=WorkflowSerializer)
     def get(self, request: Request, task_id: UUID) -> Response:
         """Show a workflow with its steps; secrets are masked."""
-        return workflow_answer(get_workflow(self.tenant_id, task_id))
+        task = get_workflow(self.tenant_id, task_id)
+        shown = workflow_answer(task)
+        if use := present_use(task):
+            shown.data["budget_use"] = use
+        return shown
 
     def merged(self, current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
         """Return the definition with the body merged in, and whether to pause or resume."""

@@ -131,12 +131,18 @@ def _seal(execution: Execution, number: int) -> None:
     from shared.sealing_contexts import progress_context, result_context
 
     if number % 7 == 0:
-        execution.sealed_payload = seal_payload({"number": number}, execution.id)
+        execution.sealed_payload = seal_payload(
+            {"number": number}, execution.tenant_id, execution.id
+        )
     if execution.status == "RUNNING":
         progress = {"percent": number % 100}
-        execution.sealed_progress = seal_json(progress, progress_context(execution.id))
+        execution.sealed_progress = seal_json(
+            progress, progress_context(execution.tenant_id, execution.id)
+        )
     if execution.status == "SUCCEEDED" and number % 5 == 0:
-        execution.sealed_result = seal_json({"rows": number}, result_context(execution.id))
+        execution.sealed_result = seal_json(
+            {"rows": number}, result_context(execution.tenant_id, execution.id)
+        )
 
 
 def _attempts(execution: Execution, shape: Shape, token: int) -> Iterator[Attempt]:
@@ -180,7 +186,7 @@ def _captured(execution: Execution, number: int) -> bytes:
     if execution.pool == "handlers":
         log = base64.b64encode(b"line %d\n" % number).decode()
         captured = {"log": log, "truncated": False, "exit_code": None}
-    return seal_json(captured, response_context(execution.id))
+    return seal_json(captured, response_context(execution.tenant_id, execution.id))
 
 
 def _settle(task: Task, made: list[Execution]) -> None:

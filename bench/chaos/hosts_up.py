@@ -22,7 +22,7 @@ from bench.chaos.hosts import NETWORK, POSTGRESQL, PROCESSES, VALKEY, Host
 from launcher import local_state
 from launcher.console import Console
 from launcher.embedded import EmbeddedServer, place_servers
-from launcher.embedded_postgres import DATABASE, ROLE, EmbeddedPostgres
+from launcher.embedded_postgres import DATABASE, EmbeddedPostgres
 from launcher.embedded_valkey import EmbeddedValkey
 from launcher.plan import (
     DRAIN_ORDER,
@@ -49,10 +49,10 @@ host all all {NETWORK}.0/24 scram-sha-256
 class HostPostgres(EmbeddedPostgres):
     """The embedded PostgreSQL on a host of its own, reached by TCP."""
 
-    def _url(self, database: str) -> str:
-        word = quote(self._password, safe="")
+    def _url(self, role: str, password: str) -> str:
+        word = quote(password, safe="")
         address = f"{POSTGRESQL.address}:{POSTGRESQL_PORT}"
-        return f"postgresql://{ROLE}:{word}@{address}/{database or DATABASE}"
+        return f"postgresql://{role}:{word}@{address}/{DATABASE}"
 
     def prepare(self) -> None:
         """Prepare as ever, then let the hosts in."""

@@ -15,7 +15,7 @@ from bench.installation import CHECKOUT
 from bench.peers import servers
 from bench.peers.contender import Killable
 from bench.peers.plan import READY, Plan
-from bench.peers.programs import Worker, run_script, wait_for_end
+from bench.peers.programs import Worker, run_script
 from bench.processes import kill
 
 _PLAN_SECONDS = 600.0
@@ -59,13 +59,12 @@ class Peer(Killable):
 
     def kill(self) -> None:
         """Kill servers and workers with SIGKILL; return when all have ended."""
-        killed = kill(self.kinds())
+        kill(self.kinds())
         for worker in self._workers:
             worker.stop()
         self._servers.stop()
         self._workers.clear()
         self._kinds.clear()
-        wait_for_end(killed)
 
     def restart(self) -> None:
         """Start servers and workers again on what a kill has left."""

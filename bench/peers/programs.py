@@ -7,14 +7,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bench.installation import CHECKOUT, stop
 from bench.peers.contender import CouldNotRunError
-from bench.processes import alive
 from launcher.spawning import ProcessSpec, spawn_options
 
 START_SECONDS = 60.0
@@ -82,16 +81,6 @@ class Worker:
 
     def _output(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
-
-
-def wait_for_end(pids: Collection[int]) -> None:
-    """Return when none of these processes runs; CouldNotRunError when one goes on for long."""
-    pause = threading.Event()
-    deadline = time.monotonic() + _STOP_SECONDS
-    while left := alive(pids):
-        if time.monotonic() > deadline:
-            raise CouldNotRunError(f"processes {left} did not end")
-        pause.wait(_LOOK_SECONDS)
 
 
 def run_script(command: Sequence[str], environment: dict[str, str], said: str = "") -> None:

@@ -21,7 +21,7 @@ from operations.proof.oracle import to_text
 from shared.conf import Conf
 
 #: Tasks created by a call: half of what one may hold.
-_BATCH = 5000
+BATCH = 5000
 #: So long without any progress is the end of waiting for the recorder.
 STALL_SECONDS = 30.0
 _LOOK_SECONDS = 0.02
@@ -110,7 +110,7 @@ class Punctual(Contender):
 async def create(product: installation.Installation, plan: Plan) -> None:
     """Create a one-time task for each call of the plan; ApiError unless all were created."""
     async with ApiClient(product.base_url, product.api_key, concurrency=1) as client:
-        for numbers in plan.batches(_BATCH):
+        for numbers in plan.batches(BATCH):
             body = {"tasks": [task(plan, number) for number in numbers], "atomic": True}
             key = secrets.token_hex(16)
             # All or none: this status says that all were created.

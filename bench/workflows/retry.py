@@ -23,7 +23,7 @@ from typing import Any
 from bench import command_line, installation, report
 from bench.chaos.site import fault
 from bench.installation import Installation, InstallationError
-from bench.processes import alive, kill
+from bench.processes import kill
 from bench.workflows.definitions import calls, workflow
 from bench.workflows.evidence import Call, problems, read_calls
 from bench.workflows.runs import create, start, statuses, until_ended
@@ -81,14 +81,8 @@ async def kill_everything(product: Installation, *, doubt: float = 0.0) -> Fault
         raise InstallationError("only an installation of its own is killed")
     listed = local_state.load_runtime(Path(product.environment["DATA_DIR"])).get("processes", ())
     roots = [product.supervisor, *(int(one["pid"]) for one in listed if one["pid"])]
-    pids = kill(roots)
-    struck = fault("SIGKILL of everything", doubt=doubt)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while left := alive(pids):
-        if time.monotonic() > deadline:
-            raise InstallationError(f"processes {left} did not end")
-        await asyncio.sleep(_LOOK_SECONDS)
-    return struck
+    await asyncio.to_thread(kill, roots)
+    return fault("SIGKILL of everything", doubt=doubt)
 
 
 async def _fail(product: Installation, receiver: Receiver, count: int) -> list[str]:

@@ -6,7 +6,7 @@ throughput, delays and coming fires are drawn on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -74,6 +74,31 @@ def plot(frame: Frame, summary: str, *drawing: SafeString, interactive: bool = F
         scale,
         area,
     )
+
+
+def stack(
+    frame: Frame, amounts: Mapping[str, int], top: int, place: int, count: int
+) -> list[SafeString]:
+    """Return the parts of one stacked bar of ``count``, by class from the floor upwards."""
+    below, parts = 0, []
+    for name, amount in amounts.items():
+        if amount <= 0:
+            continue
+        upper, lower = frame.y((below + amount) / top), frame.y(below / top)
+        below += amount
+        parts.append(
+            tag(
+                "rect",
+                {
+                    "class": f"stack stack-{name}",
+                    "x": percent((place + 0.1) / count),
+                    "width": percent(0.8 / count),
+                    "y": upper,
+                    "height": lower - upper,
+                },
+            )
+        )
+    return parts
 
 
 def time_foot(moments: Sequence[datetime], parts: int = 4) -> list[Mark]:

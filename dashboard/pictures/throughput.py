@@ -14,8 +14,8 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from dashboard.pictures.markup import Table, figure, joined, percent, plural, tag
-from dashboard.pictures.plot import Frame, count_scale, nice_top, plot, time_foot
+from dashboard.pictures.markup import Table, figure, joined, plural, tag
+from dashboard.pictures.plot import Frame, count_scale, nice_top, plot, stack, time_foot
 from shared.clock_text import minute_text
 
 _HEIGHT = 140
@@ -63,26 +63,8 @@ def throughput_bars(minutes: Sequence[MinuteOutcomes]) -> SafeString:
 
 
 def _stack(minute: MinuteOutcomes, place: int, count: int, frame: Frame, top: int) -> SafeString:
-    below = 0
-    parts = []
-    for name, amount in zip(_SERIES, minute.counts, strict=True):
-        if amount <= 0:
-            continue
-        upper, lower = frame.y((below + amount) / top), frame.y(below / top)
-        below += amount
-        parts.append(
-            tag(
-                "rect",
-                {
-                    "class": f"stack stack-{name}",
-                    "x": percent((place + 0.1) / count),
-                    "width": percent(0.8 / count),
-                    "y": upper,
-                    "height": lower - upper,
-                },
-            )
-        )
-    return joined(parts)
+    amounts = dict(zip(_SERIES, minute.counts, strict=True))
+    return joined(stack(frame, amounts, top, place, count))
 
 
 def _legend() -> SafeString:

@@ -90,6 +90,10 @@ CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fail", "fails, with an alert"),
         ("wait", "waits for a retry of that task"),
     ),
+    "concurrency_order": (
+        ("any", "run at most a number at a time"),
+        ("fifo", "run one at a time, strictly in order"),
+    ),
     "jitter": (
         ("full", "anywhere up to the wait"),
         ("none", "exactly the wait"),
@@ -131,8 +135,11 @@ PARTS: Mapping[str, Sequence[str]] = {
     "long": ("completion", "heartbeat_timeout_seconds", "max_runtime_seconds"),
     "dynamic": ("template", "follow_redirects"),
     "labels": ("labels", "priority", "owner"),
+    "budget": ("budget",),
     "dependencies": ("depends_on", "on_dependency_failure"),
     "reference": ("payload_ref",),
+    "redact": ("redact",),
+    "concurrency": ("concurrency_key", "concurrency_max", "concurrency_order"),
     "retry": ("jitter", "retry_on", "stop_on", "stop_header", "max_age_seconds", "rule_"),
 }
 #: Names that a template may hold, each with its value.

@@ -14,11 +14,13 @@ from dashboard.payload_form import pretty
 from dashboard.task_form import retry as retries
 from dashboard.task_form import schedule as schedules
 from dashboard.task_form import target as targets
+from dashboard.task_form.budget import read_budget, show_budget
 from dashboard.task_form.schedule import UNITS
 from dashboard.task_form.values import (
     Form,
     exact_text,
     judged,
+    lines,
     read_number,
     read_pairs,
     read_payload,
@@ -27,7 +29,7 @@ from dashboard.task_form.values import (
 )
 from dashboard.task_form.webhook import stored_secrets
 from shared.exceptions import FieldError
-from tasks.choices import ON_DEPENDENCY_FAILURE
+from tasks.choices import CONCURRENCY_ORDERS, IN_ORDER, ON_DEPENDENCY_FAILURE
 
 __all__ = [
     "EMPTY",
@@ -50,6 +52,7 @@ EMPTY: Mapping[str, str] = {
     **retries.EMPTY,
     "priority": "5",
     "on_dependency_failure": ON_DEPENDENCY_FAILURE[0],
+    "concurrency_order": CONCURRENCY_ORDERS[0],
 }
 #: Ways to say when, of a task that runs once.
 _ONE_TIME = ("at", "after")
@@ -72,6 +75,11 @@ _FIELD_OF = {
     "#/labels": "labels",
     "#/depends_on": "depends_on",
     "#/on_dependency_failure": "on_dependency_failure",
+    "#/redact": "redact",
+    "#/budget": "budget",
+    "#/concurrency/key": "concurrency_key",
+    "#/concurrency/max": "concurrency_max",
+    "#/concurrency/order": "concurrency_order",
     **{
         f"#/retry_policy/{name}": name
         for name in (*retries.PLAIN, *retries.WORDS, "delays_seconds")
@@ -133,14 +141,34 @@ def judge_form(
     body |= read_number(form, "priority", "#/priority", keep=False)
     if not form.same("labels"):
         body["labels"] = read_pairs(form, "labels", "=", "#/labels")
+    if not form.same("redact"):
+        paths = (line.strip() for line in lines(form.text("redact")))
+        body["redact"] = [path for path in paths if path]
     body["retry_policy"] = retries.read_retry(form, body.get("retry_policy", {}))
+    body["concurrency"] = _read_concurrency(form, body.get("concurrency"))
     if form.text("when") in _ONE_TIME:
         body["depends_on"] = read_words(form, "depends_on")
         body["on_dependency_failure"] = form.text("on_dependency_failure", ON_DEPENDENCY_FAILURE[0])
+        body.pop("budget", None)
     else:
+        if not form.same("budget"):
+            body["budget"] = read_budget(form)
         body["depends_on"] = []
         body.pop("on_dependency_failure", None)
     return judged(form, body, parse)
+
+
+def _read_concurrency(form: Form, before: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    key = exact_text(form, "concurrency_key", before["key"] if before else None)
+    if not key:
+        return None
+    most = read_number(form, "concurrency_max", "#/concurrency/max", keep=False)
+    order = form.text("concurrency_order", CONCURRENCY_ORDERS[0])
+    return {
+        "key": key,
+        "order": order,
+        **({} if order == IN_ORDER else {"max": (most or {}).get("concurrency_max", 1)}),
+    }
 
 
 def judge_schedule(
@@ -179,9 +207,13 @@ def form_of(definition: Mapping[str, Any]) -> dict[str, str]:
         fields["priority"] = show_plain(definition["priority"])
     fields["labels"] = "\n".join(f"{k}={v}" for k, v in definition.get("labels", {}).items())
     fields |= {name: definition.get(name) or "" for name in ("payload_ref", "owner")}
+    fields["budget"] = show_budget(definition.get("budget") or ())
     fields["depends_on"] = "\n".join(definition.get("depends_on", ()))
+    fields["redact"] = "\n".join(definition.get("redact", ()))
     if chosen := definition.get("on_dependency_failure"):
         fields["on_dependency_failure"] = chosen
+    if shared := definition.get("concurrency"):
+        fields |= {f"concurrency_{name}": show_plain(value) for name, value in shared.items()}
     payload = definition.get("payload")
     is_raw = target.get("body_format") == "raw" and isinstance(payload, str)
     fields["payload"] = "" if payload is None else payload if is_raw else pretty(payload)

@@ -23,6 +23,7 @@ from dashboard.task_form.values import (
     yes_or_no,
 )
 from shared.exceptions import InvalidInput
+from shared.named_secrets.references import shows_no_secret
 from shared.redaction import MASK
 from shared.strict_json import read_json_or_word
 from tasks.masking import SECRET_FIELDS
@@ -130,7 +131,12 @@ def show_webhook(target: Mapping[str, Any]) -> dict[str, str]:
 def stored_secrets(target: Mapping[str, Any]) -> list[str]:
     """Return the fields whose secret is stored; they are shown empty."""
     auth, tls, proxy = (target.get(name) or {} for name in ("auth", "tls", "proxy"))
-    found = [f"auth_{part}" for part in _SECRETS if auth.get(part)]
+    found = [
+        f"auth_{part}"
+        for part in _SECRETS
+        # A name of a secret is shown.
+        if auth.get(part) and not shows_no_secret(auth[part])
+    ]
     found += ["tls_client_key"] if tls.get("client_key") else []
     return found + (["proxy_password"] if proxy.get("password") else [])
 

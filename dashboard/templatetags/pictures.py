@@ -19,6 +19,7 @@ from dashboard.pictures.run_strip import run_strip
 from dashboard.pictures.small import gauge, sparkline
 from dashboard.pictures.state_path import state_path
 from dashboard.pictures.throughput import throughput_bars
+from dashboard.pictures.usage import usage_bars
 from dashboard.pictures.waterfall import waterfall
 from dashboard.state_vocabulary import look_of
 from shared.duration_words import duration_text
@@ -34,6 +35,7 @@ for draw in (
     delay_strip,
     delay_histogram,
     throughput_bars,
+    usage_bars,
     fire_histogram,
     heat_map,
     sparkline,

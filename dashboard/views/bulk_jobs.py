@@ -60,13 +60,21 @@ _ITEM_PAGES = {
 
 @page(Role.OPERATOR)
 def bulk_new(request: ConsoleRequest) -> HttpResponse:
-    """Show the exact scope of a job, and ask for the confirmation that its danger demands."""
-    kind, verb = _asked(request, request.GET)
-    filters = _filters(kind, request.GET)
-    into = _into(request, verb, request.GET)
+    """Show the exact scope of a job, and ask for the confirmation that its danger demands.
+
+    A replay into a URL is asked for by POST: addresses of pages are logged, and URLs hold tokens.
+    """
+    given = request.POST if request.method == "POST" else request.GET
+    if request.GET.get("into_url", "").strip():
+        message = "A URL may hold a secret and is not taken from an address; use the form."
+        raise InvalidInput([FieldError("?into_url", "not_supported", message)], message)
+    kind, verb = _asked(request, given)
+    filters = _filters(kind, given)
+    into = _into(request, verb, given)
     tenant = request.visitor.tenant.pk
     scope = count_matching(tenant, kind, filters, action=verb, into=into)
     sample = sample_matching(tenant, kind, filters, action=verb)
+    back = reverse(f"dashboard:{kind}")
     return render(
         request,
         "dashboard/bulk_new.html",
@@ -83,7 +91,9 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
             "is_typed": is_typed(verb, scope.count),
             "may_slow": verb in ("retry", "replay", "run"),
             "may_note": verb in ("resolve", "archive"),
-            "back": reverse(f"dashboard:{kind}"),
+            "back": back,
+            # Without what was posted this page would show another scope.
+            "next": back if request.method == "POST" else request.get_full_path(),
         },
     )
 

@@ -28,6 +28,7 @@ from executions.querysets import DeadLetterQuerySet
 from insight.presentation.dead_letters import present_letter
 from insight.run_part import part_of
 from insight.statistics.history import dead_letter_sparklines
+from shared.payload_sight import hide
 from tasks.models import Task
 from tenants.choices import Role
 
@@ -189,4 +190,11 @@ def _with_tasks(letters: list[DeadLetter]) -> list[dict[str, Any]]:
     names = dict(
         Task.objects.filter(id__in={one.task_id for one in letters}).values_list("id", "name")
     )
-    return [{"letter": one, "task_name": names.get(one.task_id, "")} for one in letters]
+    return [
+        {
+            "letter": one,
+            "task_name": names.get(one.task_id, ""),
+            "error_message": hide(one.error_message),
+        }
+        for one in letters
+    ]

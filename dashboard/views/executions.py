@@ -25,9 +25,11 @@ from executions.bulk.backfill_steps import executions_made_by
 from executions.captured_logs import captured_log
 from executions.changes.cancellation import cancel_execution
 from executions.choices import FINAL, Status
+from executions.gate.key_list import ShownKey, key_of
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import as_readable, payload_of
+from executions.redacted_fields import paths_of
 from executions.triggering.triggers import retry_execution
 from insight.list_filters import DUE, ENDED, with_bounds
 from insight.presentation.execution_detail import present_execution_detail
@@ -36,6 +38,8 @@ from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound
 from shared.instants import format_instant
+from shared.payload_sight import PayloadsHidden, hide
+from tasks.choices import CONCURRENCY_KEY_LENGTH
 from tasks.models import Task
 from tasks.revisions import read_readable_version
 from tenants.choices import Role
@@ -57,6 +61,7 @@ _PARAMETERS = {
     "status": choices(*Status.values),
     "task": uuid(),
     "series": uuid(),
+    "concurrency_key": text(max_length=CONCURRENCY_KEY_LENGTH),
     "q": text(),
     "since": instant(),
     "until": instant(),
@@ -66,7 +71,7 @@ _PARAMETERS = {
 }
 
 
-_FILTERS = ("status", "task", "series", "due", "ended", "q")
+_FILTERS = ("status", "task", "series", "concurrency_key", "due", "ended", "q")
 
 
 @page(Role.VIEWER)
@@ -139,6 +144,7 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
             "result_text": result_text,
             "stay": {} if is_take else stay_of(found, target),
             "lost_count": found.lost_count,
+            "key_use": _key_use(found),
             "log": log,
             "log_of": found.pk if shown["log_url"] else None,
             "exchanges": list(reversed(shown["attempts"])),
@@ -172,12 +178,24 @@ def retry(request: ConsoleRequest, execution_id: UUID) -> Done:
     return Done("Retry requested. This is the new execution.", _url(made.pk), settled=False)
 
 
+def _key_use(found: Execution) -> ShownKey | None:
+    """Return the key that the execution shares; as it is now, which says nothing of ended work."""
+    if found.concurrency_key is None:
+        return None
+    if found.status in FINAL:
+        return ShownKey(found.concurrency_key, 0, 0, None, [])
+    return key_of(found.tenant_id, found.concurrency_key)
+
+
 def _payload(found: Execution, shown: dict[str, Any]) -> Any:
     """Return the execution's payload as text; "" where its method sends none."""
     return (
         shown["request"]["body"]
         if shown["request"]
-        else as_readable(partial(payload_of, found)).payload
+        else hide(
+            as_readable(partial(payload_of, found)).payload,
+            paths_of(found.task_id, found.revision),
+        )
     )
 
 
@@ -189,6 +207,8 @@ def _log(found: Execution, log_url: str | None) -> dict[str, Any] | None:
         log = captured_log(found)
     except NotFound:
         return None
+    except PayloadsHidden as error:
+        return {"unreadable": error.message}
     except DecryptionFailed as error:
         return {"unreadable": error.message}
     text = readable(log.output)

@@ -20,6 +20,7 @@ from django.utils.timezone import get_current_timezone_name
 
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_version
+from dashboard.sign_in_guard import method_of
 from notifications.choices import AlertKind, Channel
 from notifications.models import Delivery, PushSubscription
 from notifications.presentation import present_delivery, present_preference, present_subscription
@@ -30,10 +31,12 @@ from notifications.services.push_subscriptions import subscribe, unsubscribe
 from notifications.services.trials import send_trial
 from notifications.transports.errors import TransportError
 from notifications.transports.vapid import public_key
-from shared.exceptions import FieldError, InvalidInput, NotFound, PunctualError
+from shared.conf import conf
+from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound, PunctualError
 from tasks.schedules.zones import zone_names
 from tenants.choices import Role
 from tenants.services import change_tenant
+from tenants.services.provider_sign_in import is_by_provider
 
 _CHANNELS = (
     ("console_events", "Toast in the console"),
@@ -82,6 +85,8 @@ def settings(request: ConsoleRequest) -> HttpResponse:
             "zone_hint": "For e-mail and the quiet hours. Pages show "
             f"{get_current_timezone_name()}; the button above switches.",
             "mail_from": deployment.DEFAULT_FROM_EMAIL,
+            "owns": request.visitor.may(Role.OWNER),
+            "has_providers": bool(conf().oidc_providers),
         },
     )
 
@@ -128,6 +133,28 @@ def save_idempotency(request: ConsoleRequest) -> Done:
         raise InvalidInput([FieldError(f"#/{name}", "invalid", message)])
     changes = {"idempotency_required": "idempotency_required" in request.POST, name: int(text)}
     _change_tenant(request, changes)
+    return Done("Saved.")
+
+
+@action(Role.OWNER)
+def save_second_factor(request: ConsoleRequest) -> Done:
+    """Decide whether members need a second factor."""
+    required = "second_factor_required" in request.POST
+    _change_tenant(request, {"second_factor_required": required})
+    return Done("Saved.")
+
+
+@action(Role.OWNER)
+def save_provider(request: ConsoleRequest) -> Done:
+    """Decide whether members sign in by an OpenID provider only."""
+    required = "provider_required" in request.POST
+    if required and not is_by_provider(method_of(request)):
+        raise Conflict(
+            "Sign in by your provider first: this session began otherwise, and would lose sight "
+            "of the tenant.",
+            code="not_by_provider",
+        )
+    _change_tenant(request, {"provider_required": required})
     return Done("Saved.")
 
 

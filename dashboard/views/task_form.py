@@ -45,6 +45,7 @@ from tasks.creation import create_task
 from tasks.definition import WORKFLOW_POOL, Definition, to_long
 from tasks.importers.pasted import parse_pasted
 from tasks.models import Task
+from tasks.named_secrets.services import list_secrets
 from tasks.revisions import read_definition
 from tasks.schedules.zones import zone_names
 from tasks.validation.bodies import StatusChange, parse_copy, parse_create, parse_replace
@@ -281,12 +282,13 @@ def _stored(request: ConsoleRequest, task: Task | None, fields: dict[str, str]) 
 
 
 def _called(request: ConsoleRequest, fields: dict[str, str]) -> dict[str, Any]:
-    """Return the pools and commands that a target may name; the task's own stay among them."""
+    """Return what a target may name: pools, commands and secrets, the task's own among them."""
     limits = limits_of(request.visitor.tenant.pk)
     chosen = {name: {fields[name]} - {""} for name in ("pool_name", "command") if name in fields}
     return {
         "pools": sorted(limits.pools() | chosen.get("pool_name", set())),
         "commands": sorted(limits.commands | chosen.get("command", set())),
+        "secret_names": [one.name for one in list_secrets(request.visitor.tenant.pk)],
         "variables": [
             {"command": name, "names": ", ".join(limits.variables.get(name, ()))}
             for name in sorted(limits.commands)

@@ -21,6 +21,7 @@ from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
 from executions.changes import changing
 from executions.choices import Status
+from executions.gate.key_list import key_of
 from executions.loop.clocks import database_now
 from executions.models import Execution, Pool
 from executions.triggering.triggers import run_task
@@ -30,6 +31,7 @@ from insight.statistics.history import run_strips
 from insight.task_fires import fires_of
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
+from tasks.budgets.keeping import present_use
 from tasks.choices import TaskStatus
 from tasks.definition import WORKFLOW_POOL, Definition
 from tasks.dependencies import named_tasks, open_prerequisites
@@ -129,8 +131,10 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "is_paused": found.status == TaskStatus.PAUSED,
             "paused_pool": _paused_pool(tenant, shown["target"]),
             "holder": _holder_of(shown["paused_by"]),
+            "key_use": key_of(tenant, found.concurrency_key) if found.concurrency_key else None,
             "depends_on": named_tasks(tenant, [UUID(one) for one in shown["depends_on"]]),
             "waits_for": open_prerequisites(found),
+            "budget_use": present_use(found),
             "may_pause": found.status in (TaskStatus.SCHEDULED, TaskStatus.RUNNING),
             "may_cancel": found.status
             in (TaskStatus.SCHEDULED, TaskStatus.PAUSED, TaskStatus.RUNNING),

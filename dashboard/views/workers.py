@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -14,8 +15,9 @@ from dashboard.listing import read_filters
 from dashboard.pictures.partition_map import PartitionCell
 from executions.housekeeping import worker_history
 from executions.models import WorkerHour, WorkerMinute
-from insight.statistics import fleet
+from insight.statistics import PartitionView, fleet
 from shared.exceptions import NotFound
+from shared.process_sight import is_hidden
 from shared.redis_client import ConnectionFailed
 from tenants.choices import Role
 
@@ -51,7 +53,7 @@ def workers(request: ConsoleRequest) -> HttpResponse:
     schedulers = fleet.schedulers()
     names = {one.id: one.name for one in schedulers}
     cells = [
-        PartitionCell(one.partition, names.get(one.owner, "gone") if one.owner else None, one.epoch)
+        PartitionCell(one.partition, _owner_of(one, names), one.epoch)
         for one in fleet.partition_map()
     ]
     unowned = sum(cell.owner is None for cell in cells)
@@ -68,9 +70,16 @@ def workers(request: ConsoleRequest) -> HttpResponse:
             "unowned": unowned,
             "redis_away": redis_away,
             "slots": sum(one.capacity for one in serving),
-            "in_flight": sum(one.in_flight for one in serving),
+            "in_flight": sum(one.in_flight or 0 for one in serving),
+            "sees_processes": not is_hidden(),
         },
     )
+
+
+def _owner_of(one: PartitionView, names: dict[UUID, str]) -> str | None:
+    if one.owner is None:
+        return "a scheduler" if one.owned else None
+    return names.get(one.owner, "gone")
 
 
 @page(Role.VIEWER)
@@ -83,8 +92,10 @@ def earlier_workers(request: ConsoleRequest) -> HttpResponse:
         q=query["q"] or "",
         limit=_EARLIER + 1,
     )
-    context = {"workers": found[:_EARLIER], "more": len(found) > _EARLIER, "query": query}
-    return render(request, "dashboard/workers_earlier.html", {**context, "days": _EARLIER_DAYS})
+    more = len(found) > _EARLIER
+    context: dict[str, Any] = {"workers": found[:_EARLIER], "more": more, "query": query}
+    context |= {"days": _EARLIER_DAYS, "sees_processes": not is_hidden()}
+    return render(request, "dashboard/workers_earlier.html", context)
 
 
 @page(Role.VIEWER)
@@ -99,6 +110,8 @@ def worker(request: ConsoleRequest, worker_id: str) -> HttpResponse:
     except ConnectionFailed:
         known, redis_away = {}, True
     found = known.get(worker_id)
+    if found is not None and is_hidden() and not found.leases:
+        found = None
     if found is None and not worker_history.is_known(worker_id, tenant):
         raise NotFound(f"There is no worker {worker_id[:100]!r}.")
     by_hour = span.unit == "hour"

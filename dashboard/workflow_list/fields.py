@@ -21,6 +21,7 @@ Options = Sequence[tuple[str, str]]
 KIND, TIMING, UNDONE_BY = ("@kind",), ("schedule", "@timing"), ("compensate", "@kind")
 #: The limit of runs at one time; a schedule may give it in place of the workflow.
 LIMIT = "max_concurrent"
+_BUDGET_HINT = 'Runs beyond it are skipped, like [{"unit": "runs", "limit": 10, "per": "day"}].'
 #: Fields of a target that a step may give in its place.
 OF_TARGET = ("timeout_seconds", "pool")
 _KINDS: Mapping[str, str] = {
@@ -53,6 +54,7 @@ _TIMINGS: Options = (
     ("delay_seconds", "once, after a delay"),
 )
 _TRUTH: Options = (("no", "no"), ("yes", "yes"))
+_MASKED = "JSON paths such as $.card.number, one per line."
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,13 @@ def workflow_parts(body: Mapping[str, Any]) -> list[Part]:
             [
                 Field(_place_of_limit(body), "Runs at one time", "number"),
                 *_deadline(),
+                Field(("concurrency",), "Concurrency key", "json", hint='{"key": "...", "max": 1}'),
                 Field(("priority",), "Priority", "number", hint="0 goes first, 9 last."),
                 Field(("owner",), "Owner", hint="An e-mail address, or the name of an API key."),
+                Field(("budget",), "Budget", "json", hint=_BUDGET_HINT),
                 Field(("labels",), "Labels", "pairs", hint="One per line, key=value."),
                 Field(("input_schema",), "Schema of the input", "json", hint="JSON Schema."),
+                Field(("redact",), "Fields of the input that are never shown", "lines", _MASKED),
             ],
         ),
     ]
@@ -357,6 +362,9 @@ def _start(kind: str) -> list[Field]:
     if kind not in ("delay", "approval"):
         label = "Keep its output out of answers and logs"
         found.append(Field(("sensitive",), label, "truth", options=_TRUTH, default="no"))
+    if kind in TARGET_KINDS:
+        label = "Fields of payload, answers and output that are never shown"
+        found.append(Field(("redact",), label, "lines", _MASKED))
     return found
 
 

@@ -8,7 +8,10 @@ from shared.ids import new_id
 
 
 class AuditEntry(models.Model):
-    """Who changed what, when and from where; rows are never changed or deleted (a trigger).
+    """Who changed what, when and from where; rows are never changed or deleted (triggers).
+
+    ``hash`` is the code that authenticates the row and the one before it, under the key
+    ``key_id``; entries of older versions have no key, and a plain hash.
 
     ``before`` and ``after`` are canonical JSON as text, because the hash covers their exact
     bytes and jsonb would rewrite numbers. Plain ids, no foreign keys: an entry outlives the
@@ -28,14 +31,22 @@ class AuditEntry(models.Model):
     before = models.TextField(null=True)
     after = models.TextField(null=True)
     hash = models.BinaryField(max_length=32)
+    key_id = models.CharField(max_length=16, default="", db_default="")
 
     class Meta:
         db_table = "audit_entries"
         indexes = [
+            models.Index(fields=["tenant_id", "at"], name="audit_entries_at_idx"),
+            models.Index(
+                fields=["tenant_id", "actor", "sequence"], name="audit_entries_of_actor_idx"
+            ),
+            models.Index(
+                fields=["tenant_id", "action", "sequence"], name="audit_entries_action_idx"
+            ),
             models.Index(
                 fields=["tenant_id", "object_kind", "object_id", "sequence"],
                 name="audit_entries_of_object_idx",
-            )
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

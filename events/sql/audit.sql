@@ -14,7 +14,8 @@ ON CONFLICT (tenant_id, sequence) DO NOTHING
 -- name: append
 -- Appends entries after the end of the tenant's chain, which lock_chain has locked, and replaces
 -- the end by a new row. The descending read finds the newest end first, even if an open transaction
--- keeps many deleted ends. The hash is computed here, so that the lock lasts no extra round trip.
+-- keeps many deleted ends. The code is computed here, so that the lock lasts no extra round trip: an
+-- HMAC-SHA-256 by the entry's own key, given as its inner and outer block, or a hash without a key.
 -- Without an end an entry has no number, and the table refuses it. Index audit_end_is_unique.
 WITH RECURSIVE ended AS MATERIALIZED (
     SELECT id, sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s
@@ -22,12 +23,16 @@ WITH RECURSIVE ended AS MATERIALIZED (
 ), linked (place, sequence, hash) AS (
     SELECT 0, sequence, hash FROM ended
     UNION ALL
-    SELECT place + 1, sequence + 1, sha256(
-        hash || convert_to(
-            (%(heads)s::text[])[place + 1] || (sequence + 1)::text
-            || (%(tails)s::text[])[place + 1],
-            'UTF8'))
-    FROM linked WHERE place < cardinality(%(ids)s::uuid[])
+    SELECT place + 1, sequence + 1, CASE (%(outer)s::bytea[])[place + 1]
+        WHEN '' THEN sha256(l.hash || c.content)
+        ELSE sha256((%(outer)s::bytea[])[place + 1]
+            || sha256((%(inner)s::bytea[])[place + 1] || l.hash || c.content))
+        END
+    FROM linked l
+    CROSS JOIN LATERAL (SELECT convert_to(
+        (%(heads)s::text[])[place + 1] || (sequence + 1)::text || (%(tails)s::text[])[place + 1],
+        'UTF8') AS content) c
+    WHERE place < cardinality(%(ids)s::uuid[])
 ), ends AS (
     INSERT INTO audit_chains (tenant_id, sequence, hash)
     SELECT %(tenant)s, l.sequence, l.hash FROM linked l
@@ -38,14 +43,43 @@ WITH RECURSIVE ended AS MATERIALIZED (
 )
 INSERT INTO audit_entries (
     id, tenant_id, sequence, at, actor, address, trace_id, action, object_kind, object_id, before,
-    after, hash
+    after, hash, key_id
 )
 SELECT e.id, %(tenant)s, l.sequence, e.at, e.actor, e.address, e.trace_id, e.action,
-       e.object_kind, e.object_id, e.before, e.after, l.hash
+       e.object_kind, e.object_id, e.before, e.after, l.hash, e.key_id
 FROM unnest(
     %(ids)s::uuid[], %(moments)s::timestamptz[], %(actors)s::text[], %(addresses)s::text[],
     %(trace_ids)s::text[], %(actions)s::text[], %(kinds)s::text[], %(objects)s::text[],
-    %(befores)s::text[], %(afters)s::text[]
+    %(befores)s::text[], %(afters)s::text[], %(key_ids)s::text[]
 ) WITH ORDINALITY AS e (id, at, actor, address, trace_id, action, object_kind, object_id, before,
-                        after, place)
+                        after, key_id, place)
 LEFT JOIN linked l ON l.place = e.place
+
+-- name: ends
+-- Returns the end of every chain, with its last entry's key, by tenant. Reads a few rows a tenant:
+-- its begin, its end and, after crashes only, ends that were replaced. Index audit_end_is_unique.
+SELECT DISTINCT ON (c.tenant_id) c.tenant_id, c.sequence, c.hash, e.key_id
+FROM audit_chains c
+LEFT JOIN audit_entries e ON e.tenant_id = c.tenant_id AND e.sequence = c.sequence
+ORDER BY c.tenant_id, c.sequence DESC
+
+-- name: codes_at
+-- Returns the code of the entry at one number of each of some chains, where there is one. Index
+-- audit_sequence_is_unique_in_a_tenant.
+SELECT e.tenant_id, e.hash
+FROM unnest(%(tenants)s::uuid[], %(numbers)s::bigint[]) AS k (tenant_id, sequence)
+JOIN audit_entries e ON e.tenant_id = k.tenant_id AND e.sequence = k.sequence
+
+-- name: guards
+-- Returns the triggers that keep the log append-only and that are there and switched on.
+SELECT t.tgname
+FROM pg_trigger t
+WHERE t.tgrelid IN ('audit_entries'::regclass, 'audit_chains'::regclass)
+  AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal
+
+-- name: forget
+-- Removes the begin of a chain up to a number, behind the checkpoint that states it, and returns how
+-- many entries went: the trigger audit_entries_are_not_removed lets no other entry go. A function of
+-- the owner's does it, because the processes may only append to the log. Index
+-- audit_sequence_is_unique_in_a_tenant.
+SELECT forget_audit_entries(%(tenant)s, %(last)s)

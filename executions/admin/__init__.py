@@ -6,6 +6,7 @@ from executions.admin.bulk_jobs import BulkJobAdmin
 from executions.admin.calendars import CalendarAdmin
 from executions.admin.dead_letters import DeadLetterAdmin
 from executions.admin.destinations import DestinationAdmin, PoolAdmin
+from executions.admin.erasures import ErasureAdmin
 from executions.admin.housekeeping import HousekeepingAdmin
 from executions.admin.ledger import AttemptAdmin, ExecutionAdmin
 from executions.admin.machinery import (
@@ -26,6 +27,7 @@ __all__ = [
     "DeadLetterAdmin",
     "DestinationAdmin",
     "EndedWorkflowRunAdmin",
+    "ErasureAdmin",
     "ExecutionAdmin",
     "HousekeepingAdmin",
     "PartitionLeaseAdmin",

@@ -1,12 +1,14 @@
-"""Schedulers, leases and workers' load in the admin, read-only."""
+"""Schedulers, leases, workers' load and tenants' shares in the admin, read-only."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 
 from executions.models import (
+    MetricTotal,
     PartitionLease,
     SchedulerNode,
+    ShareMinute,
     UnownedStretch,
     WorkerHour,
     WorkerMinute,
@@ -34,6 +36,20 @@ class UnownedStretchAdmin(ProductAdmin):
     """When partitions had no scheduler."""
 
     list_display = ("partition", "since", "until", "judged", "id")
+
+
+@admin.register(MetricTotal)
+class MetricTotalAdmin(ProductAdmin):
+    """What is added up to the totals of ``/metrics``, and not yet one row."""
+
+    list_display = ("id", "series", "counts")
+
+
+@admin.register(ShareMinute)
+class ShareMinuteAdmin(ProductAdmin):
+    """What each tenant received of scarce pools by minute, beside what its weight made due."""
+
+    list_display = (*("minute", "pool", "tenant_id", "due", "received", "oldest_wait"), "id")
 
 
 @admin.register(WorkerMinute)

@@ -21,7 +21,7 @@ from uuid import UUID
 from django.db import DatabaseError, transaction
 
 from events import audit
-from executions.bulk import backfill_steps, setting, verbs
+from executions.bulk import backfill_steps, sealed_options, setting, verbs
 from executions.bulk.items import Batch, Order, Result, refused
 from executions.changes import cancellation, changing
 from executions.choices import ItemOutcome
@@ -30,13 +30,16 @@ from executions.models import BulkJob, DeadLetter, Execution
 from executions.triggering import replay_into, triggers
 from executions.triggering.triggers import Override
 from shared.actor import Actor
-from shared.encryption import open_json, seal_json
-from shared.exceptions import NotFound, Unavailable
+from shared.encryption import open_json
+from shared.exceptions import NotFound, QuotaExceeded, Unavailable
 from shared.sealing_contexts import bulk_payload_context
 from tasks.models import Task
 from tasks.transitions import Pause
 
 log = logging.getLogger("executions.services.bulk_actions")
+
+#: How long one step refuses items of a tenant whose quota is full.
+_REFUSALS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +98,10 @@ def order_of(job: BulkJob, now: datetime) -> Order:
     """
     override = None
     if job.sealed_payload is not None:
-        override = Override(open_json(bytes(job.sealed_payload), bulk_payload_context(job.id)))
+        context = bulk_payload_context(job.tenant_id, job.id)
+        override = Override(open_json(bytes(job.sealed_payload), context))
     actor = Actor(job.created_by, job.address, job.trace_id, job.trace_context or "")
     return Order(job.id, job.tenant_id, actor, job.options, override, now)
-
-
-def seal_job_payload(payload: Any, job_id: UUID) -> bytes:
-    """Return the payload that a job's executions send, encrypted and bound to the job."""
-    return seal_json(payload, bulk_payload_context(job_id))
 
 
 def apply_to(
@@ -132,7 +131,7 @@ def apply_to(
 
 
 def apply_together(action: BatchAction, order: Order, item_ids: Sequence[UUID]) -> list[Result]:
-    """Apply the action to all items, or to the first alone where that breaks; return the results.
+    """Apply the action to all items, or to some alone where that breaks; return the results.
 
     Runs in the caller's transaction. Raise database errors and Unavailable, on which the caller
     rolls everything back.
@@ -143,12 +142,29 @@ def apply_together(action: BatchAction, order: Order, item_ids: Sequence[UUID]) 
             action.apply(order, batch)
     except (DatabaseError, Unavailable):
         raise
+    except QuotaExceeded:
+        return _apply_until_done(Action(action.alone), order, item_ids)
     except Exception:
         # Find the item that broke it: take the items one by one, each by the single verb.
         log.exception("bulk_batch_failed", extra={"job": str(order.job_id)})
         return apply_to(Action(action.alone), order, item_ids[:1], 0.0)
     audit.record_many(order.tenant_id, order.actor, batch.changes)
     return batch.results
+
+
+def _apply_until_done(action: Action, order: Order, item_ids: Sequence[UUID]) -> list[Result]:
+    """Apply the action to single items until one is done, or for a second.
+
+    A refused item keeps no lock. A whole batch for each item that a full quota refuses would cost
+    a batch's work each time.
+    """
+    deadline = time.monotonic() + _REFUSALS_SECONDS
+    results: list[Result] = []
+    for item_id in item_ids:
+        results += apply_to(action, order, [item_id], 0.0)
+        if results[-1].outcome == ItemOutcome.DONE or time.monotonic() >= deadline:
+            break
+    return results
 
 
 def _apply_one(action: Action, order: Order, target: Any) -> tuple[Result, audit.Change | None]:
@@ -209,12 +225,12 @@ def _retry_execution(order: Order, held: tuple[Execution, Task]) -> Applied:
 
 
 def _replay_execution(order: Order, held: tuple[Execution, Task]) -> Applied:
-    into = order.options.get("into")
+    into = sealed_options.into_of(order)
     if into is None:
         return _retry_execution(order, held)
     find_route = partial(replay_into.route_for, order.job_id, held[1], into, order.actor)
     made = triggers.begin_replay(*held, find_route, order.now, order.actor)
-    facts = {**(made.change.after or {}), "into": into}
+    facts = {**(made.change.after or {}), "into": sealed_options.readable_place(into)}
     return Applied(made.execution_id, replace(made.change, after=facts))
 
 

@@ -16,6 +16,7 @@ from executions.querysets import ExecutionQuerySet
 from shared.redis_client import ConnectionFailed
 from tasks.destination_names import name_of_url
 from tasks.models import Task
+from tasks.sealed_targets import ORIGIN
 from wire.destination_key import key_of
 
 #: Number of items checked: the next ones, and the latest ones that are done.
@@ -44,7 +45,8 @@ def meets_open_circuit(job: BulkJob) -> bool:
 def _next_hosts(job: BulkJob) -> set[str]:
     into = job.options.get("into")
     if into is not None:
-        return {name_of_url(into["url"])} if "url" in into else set()
+        url = into.get("url") or into.get(ORIGIN)
+        return {name_of_url(url)} if url else set()
     ahead = BulkJobItem.objects.filter(
         job_id=job.id, position__gte=job.position, position__lt=job.position + _AHEAD
     )

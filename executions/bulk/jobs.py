@@ -15,8 +15,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from events import audit, outbox
-from executions.bulk import backfill_steps
-from executions.bulk.actions import seal_job_payload
+from executions.bulk import backfill_steps, sealed_options
 from executions.bulk.options import read_options, require_action
 from executions.bulk.scope import (
     MAX_ITEMS,
@@ -28,13 +27,13 @@ from executions.bulk.scope import (
     sample_matching,
     stored_filters,
 )
-from executions.bulk.setting import masked
 from executions.bulk.steps import CHANGED, end_job, run_some, wake_on_commit, wake_waiting
 from executions.choices import JOB_ACTIVE, ItemOutcome, JobStatus
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, BulkJobItem
 from executions.querysets import BulkJobQuerySet
 from shared.actor import Actor
+from shared.data_keys import seals_targets
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.ids import new_id
 from shared.sql import run, statement
@@ -101,12 +100,7 @@ def create_bulk_job(  # noqa: PLR0913 - every door names each of them; none belo
     job.total = _fix_items(job.id, matching(tenant_id, kind, wanted, action))
     # Rows may have changed between counting and fixing; the fixed rows must have the count, too.
     _require_count(job.total, expected_count)
-    if "payload" in given:
-        job.sealed_payload = seal_job_payload(given.pop("payload"), job.id)
-    if "set" in given:
-        job.sealed_payload = seal_job_payload(given["set"], job.id)
-        given["set"] = masked(given["set"])
-    job.options = given
+    sealed_options.split(job, given, whole=seals_targets(tenant_id))
     begin_job(job, actor)
     return job
 
@@ -120,8 +114,8 @@ def begin_job(job: BulkJob, actor: Actor) -> None:
         "kind": job.kind,
         "action": job.action,
         "filter": job.filters,
-        "options": job.options,
-        "edited": job.sealed_payload is not None,
+        "options": sealed_options.readable(job.options),
+        "edited": sealed_options.has_payload(job) or "set" in job.options,
         "total": job.total,
     }
     audit.record(job.tenant_id, actor, "bulk_job.created", "bulk_job", job.id, after=facts)

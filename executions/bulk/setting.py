@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from uuid import UUID
 
 from executions.bulk import verbs
@@ -28,7 +28,7 @@ from tasks.kept_secrets import REFUSED_CODE
 from tasks.limits import Limits, current_limits
 from tasks.masking import mask_target
 from tasks.models import Task
-from tasks.revisions import Readable, read_readable
+from tasks.revisions import Readable, read_readable, require_room
 from tasks.transitions import PAUSABLE
 from tasks.validation.bodies import StatusChange, parse_patch
 
@@ -131,16 +131,18 @@ def set_together(order: Order, batch: Batch) -> None:
     limits, now = limits_of(order.tenant_id), database_now()
     edit = partial(_edited, patch_of(order), limits)
     seen = verbs.read(order, batch)
-    definitions = _edit_each(batch, seen, edit, now)
+    edited = _edit_each(batch, seen, edit, now)
+    require_room([(seen[task_id], found.after) for task_id, found in edited.items()])
     bulk_pause.take_back(batch.open, now)
     tasks = verbs.lock_tasks(batch)
     # Another edit came in between: apply the patch to the current definitions.
     stale = {one: task for one, task in tasks.items() if task.version != seen[one].version}
-    definitions |= _edit_each(batch, stale, edit, now)
+    edited |= _edit_each(batch, stale, edit, now)
     # Work that materialize, dispatch and people added before the tasks were locked.
     bulk_pause.take_back(batch.open, now)
-    revised = [(tasks[task_id], definitions[task_id]) for task_id in batch.open]
-    for change in editing.revise_tasks(revised, actor=order.actor, now=now):
+    revised = [(tasks[task_id], edited[task_id].after) for task_id in batch.open]
+    current = {task_id: edited[task_id].before for task_id in batch.open}
+    for change in editing.revise_tasks(revised, actor=order.actor, now=now, current=current):
         batch.note(change)
     withdrawal.adopt_many(revised)
     _follow_pauses(order, batch, [task for task, _ in revised], now)
@@ -151,20 +153,28 @@ def patch_of(order: Order) -> Mapping[str, Any]:
     return order.override.payload if order.override else {}
 
 
+class _Edited(NamedTuple):
+    """The definition of a task, and its next one."""
+
+    before: Definition
+    after: Definition
+
+
 def _edit_each(
     batch: Batch, tasks: Mapping[UUID, Task], edit: changing.Edit, now: datetime
-) -> dict[UUID, Definition]:
-    """Return the next definitions of the tasks; refuse those that cannot have one."""
+) -> dict[UUID, _Edited]:
+    """Return the definitions of the tasks, present and next; refuse tasks without a next one."""
     readable = read_readable(tasks.values())
-    found: dict[UUID, Definition] = {}
+    found: dict[UUID, _Edited] = {}
     for task_id, task in tasks.items():
         try:
             current = _whole(readable.get(task_id))
-            found[task_id], _ = edit(current, now)
+            after, _ = edit(current, now)
         except PunctualError as error:
             batch.refuse(task_id, error)
             continue
-        if (task.type, task.schedule) != (found[task_id].type, found[task_id].schedule):
+        found[task_id] = _Edited(current, after)
+        if (task.type, task.schedule) != (after.type, after.schedule):
             # Newer rules read the stored schedule differently: this batch goes task by task.
             raise ValueError(f"the schedule of task {task_id} would change")
     return found

@@ -27,7 +27,7 @@ from tasks import transitions as task_transitions
 from tasks.choices import TaskStatus
 from tasks.definition import Definition, waits_otherwise
 from tasks.models import Task
-from tasks.revisions import read_definition
+from tasks.revisions import read_definition, require_room
 from tasks.step_definitions import with_numbers_of
 from tasks.transitions import Pause
 from tasks.validation.bodies import StatusChange
@@ -50,7 +50,7 @@ def edit_task(
     Prepared instants that the new schedule also has run under the new version, others leave the
     ledger. A task that comes under an open standing pause pauses, one that leaves its pause
     resumes. Raise NotFound, InvalidInput, VersionMismatch (``expected_version``), Conflict,
-    Unavailable.
+    QuotaExceeded, Unavailable.
     """
     standing_pauses.share_active(tenant_id)
     seen = _read(tenant_id, task_id, expected_version)
@@ -59,6 +59,8 @@ def edit_task(
     if definition == current and change is None:
         return seen
     _refuse_early(seen, change, unchanged=definition == current)
+    if definition != current:
+        require_room([(seen, definition)])
     task, found, now = _lock(tenant_id, task_id)
     if task.version != seen.version:
         # Another edit came in between: apply this one to the current definition.
@@ -212,7 +214,7 @@ def _revise(
     current, definition = change
     anew = waits_otherwise(current, definition)
     removed, standing = replanning.replan(task, definition, found, now, waits_anew=anew)
-    if editing.revise_task(task, definition, standing, actor=actor, now=now):
+    if editing.revise_task(task, definition, standing, actor=actor, now=now, current=current):
         withdrawal.remove_excluded(task.id, now)
     withdrawal.remove(removed)
     gone = {row.id for row in removed}

@@ -27,6 +27,7 @@ from tasks.importers.crontab import (
 )
 from tasks.limits import Limits
 from tasks.models import Task
+from tasks.quotas import one_call
 from tasks.revisions import read_definitions
 from tasks.transitions import Pause
 from tasks.validation.bodies import parse_create
@@ -85,30 +86,33 @@ def import_crontab(
     """Make a paused task for every job that has none yet; return the action for each line.
 
     Tasks are never visible unpaused. Raise InvalidInput for a wrong target, which all lines share;
-    the plan refuses a job that is wrong by itself.
+    the plan refuses a job that is wrong by itself. Raise QuotaExceeded, importing nothing, where
+    the tenant's quotas do not allow all.
     """
     # One import of a tenant at a time: two would each miss the other's tasks.
     Tenant.objects.select_for_update(no_key=True).get(pk=tenant_id)
     entries = [job for job in jobs if isinstance(job, Entry)]
     keys = dict(zip((e.line for e in entries), identities(entries, source.name), strict=True))
     known = _known(tenant_id, source.name)
+    new = sum(keys[entry.line] not in known for entry in entries)
     plan = []
-    for job in jobs:
-        if isinstance(job, Refused):
-            plan.append(Planned(job.line, job.text, Action.REFUSED, reason=job.reason))
-            continue
-        try:
-            definition = _definition(job, source, keys[job.line], now)
-        except (InvalidInput, TooLarge) as error:
-            plan.append(_refused(job, error))
-            continue
-        found = known.get(keys[job.line])
-        if found is not None:
-            plan.append(_unchanged(job, *found, definition, now))
-        else:
-            task = create_task(tenant_id, definition, actor=actor, now=now)
-            pause = Pause(note=f"imported from {source.name}, line {job.line}"[:1000])
-            plan.append(_new(job, pause_task(tenant_id, task.id, pause, actor=actor), now))
+    with one_call(tenant_id, new):
+        for job in jobs:
+            if isinstance(job, Refused):
+                plan.append(Planned(job.line, job.text, Action.REFUSED, reason=job.reason))
+                continue
+            try:
+                definition = _definition(job, source, keys[job.line], now)
+            except (InvalidInput, TooLarge) as error:
+                plan.append(_refused(job, error))
+                continue
+            found = known.get(keys[job.line])
+            if found is not None:
+                plan.append(_unchanged(job, *found, definition, now))
+            else:
+                task = create_task(tenant_id, definition, actor=actor, now=now)
+                pause = Pause(note=f"imported from {source.name}, line {job.line}"[:1000])
+                plan.append(_new(job, pause_task(tenant_id, task.id, pause, actor=actor), now))
     return plan
 
 

@@ -15,6 +15,7 @@ from shared.sql import rows, run
 from tasks import standing_pauses
 from tasks.choices import TENANT_SUSPENDED
 from tasks.models import Pause
+from tasks.quotas import limits_steps
 from tenants.models import Tenant
 
 #: The reason of a step that waits for its pool or destination.
@@ -43,7 +44,8 @@ def free_steps(tenant_id: UUID) -> None:
     covered = held_places(tenant_id)
     found = _lock(tenant_id, lambda pool, destination: not covered(pool, destination))
     if found:
-        run("pausing/free_steps", {"ids": [row[0] for row in found]})
+        scope = {"ids": [row[0] for row in found], "limited": limits_steps(tenant_id)}
+        run("pausing/free_steps", scope)
         wake_schedulers_in(0.0)
 
 

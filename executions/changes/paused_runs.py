@@ -15,6 +15,8 @@ from executions.choices import Status
 from executions.loop.clocks import database_now
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
+from tasks.budgets import purses
+from tasks.quotas import limits_steps
 
 #: The reason of a step that waits for its run; the statements repeat it.
 RUN_PAUSED = "run_paused"
@@ -31,7 +33,9 @@ def hold_steps_of(run_id: UUID, limit: int) -> int:
     released = [(row[0], row[2]) for row in found if row[1] == Status.QUEUED and row[2]]
     bulk_pause.withdraw_released(released, database_now())
     if found:
-        run("pausing/hold_steps_of_run", {"ids": [row[0] for row in found]})
+        let_through = rows("pausing/hold_steps_of_run", {"ids": [row[0] for row in found]})
+        # They wait for the gate again, which counts them again.
+        purses.give_back(dict(let_through))
     return len(found)
 
 
@@ -45,6 +49,7 @@ def free_steps_of(tenant_id: UUID, run_id: UUID, limit: int) -> int:
         return 0
     reason = reasons_to_hold([tenant_id])
     reasons = [reason(tenant_id, pool, destination) for _, pool, destination in found]
-    run("pausing/free_steps_of_run", {"ids": [row[0] for row in found], "reasons": reasons})
+    scope = {"ids": [row[0] for row in found], "limited": limits_steps(tenant_id)}
+    run("pausing/free_steps_of_run", {**scope, "reasons": reasons})
     wake_schedulers_in(0.0)
     return len(found)

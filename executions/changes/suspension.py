@@ -23,6 +23,7 @@ from shared.sql import rows, run
 from tasks import standing_pauses
 from tasks.choices import AS_MISSED, SUSPENSION, TaskStatus
 from tasks.models import Pause, Task
+from tasks.quotas import limits_steps
 
 log = logging.getLogger("executions.engine.suspension")
 
@@ -71,7 +72,8 @@ def end(tenant_id: UUID, actor: Actor) -> None:
     pause = _open(tenant_id)
     if pause is not None and bulk_pause.end(pause, actor=actor, now=now):
         bulk_pause.let_go(pause, now)
-    run("pausing/release_suspended_work", {"ids": work})
+    scope = {"ids": work, "limited": limits_steps(tenant_id)}
+    run("pausing/release_suspended_work", scope)
     wake_schedulers_in(0.0)
 
 

@@ -18,6 +18,7 @@ from shared.ids import first_id_at
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from tasks import transitions as task_transitions
+from tasks.budgets import purses
 from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
 from tasks.models import Task
 from tasks.versions import FIRST_REDIRECTED, is_redirected
@@ -117,9 +118,11 @@ def _adopt(revised: Sequence[tuple[Task, Definition]], ids: list[UUID]) -> None:
                 "destinations": [destination_of(one.target) for one in definitions],
             },
         )
-        if run("changing/gate_prepared", {"ids": ids}):
+        run("changing/key_prepared", {"ids": ids, "redirected": FIRST_REDIRECTED})
+        if changed := rows("changing/gate_prepared", {"ids": ids}):
             # Rows that left the gate, or wait for it from now on, are near their time.
             wake_schedulers_in(0.0)
+            purses.give_back({task: count for task, count in changed if count})
     parameters = {"tasks": [task.id for task in tasks], "redirected": FIRST_REDIRECTED}
     run("changing/count_open", parameters)
 

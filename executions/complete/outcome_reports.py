@@ -6,6 +6,7 @@ invalid row raises an error of ``NONSENSE``, and the recorder sets it aside.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -15,7 +16,9 @@ import orjson
 from executions.choices import AttemptOutcome, Status
 from executions.loop.clocks import from_epoch
 from executions.transitions import Finish
-from wire.destination_key import REASONS
+from wire import costs
+from wire.costs import Cost
+from wire.destination_key import QUOTA_OF, REASONS
 
 _STATUS_OF = {
     "succeeded": Status.SUCCEEDED,
@@ -53,9 +56,10 @@ class Accepted(NamedTuple):
 
 
 class Deferred(NamedTuple):
-    """A worker hands the execution back unstarted: no capacity at its destination until ``until``.
+    """A worker hands the execution back unstarted: no capacity for it until ``until``.
 
-    ``reason`` is ``circuit_open``, ``destination_rate`` or ``destination_in_flight``.
+    ``reason`` is why its destination has none, or which limit of its tenant is reached: a word of
+    ``destination_key.REASONS`` or ``QUOTA_OF``.
     """
 
     execution_id: UUID
@@ -92,7 +96,7 @@ def understand(row: dict[str, Any], offset: float) -> Said:
     if row["verb"] == "released":
         return Release(execution_id, token)
     if row["verb"] == "deferred":
-        if row["reason"] not in REASONS:
+        if row["reason"] not in (*REASONS, *QUOTA_OF):
             raise ValueError(f"no reason to defer: {row['reason']!r}")
         until = from_epoch(row["until"] - offset)
         return Deferred(execution_id, token, row["reason"], until)
@@ -101,6 +105,7 @@ def understand(row: dict[str, Any], offset: float) -> Said:
         return Accepted(execution_id, token, str(row["worker"]), started, at)
     if row["verb"] == "progress":
         return Progress(execution_id, token, _blob(row["sealed"]))
+    cost = _cost(row)
     return Finish(
         execution_id=execution_id,
         token=token,
@@ -115,11 +120,28 @@ def understand(row: dict[str, Any], offset: float) -> Said:
         response_status=None if row.get("status") is None else int(row["status"]),
         error_code=str(row.get("error_code", "")),
         error_message=str(row.get("error_message", "")),
-        timings=orjson.dumps(row.get("timings", {})).decode(),
+        timings=facts_text(row.get("timings", {}), cost),
         sealed_response=_blob_or_none(row.get("sealed")),
         lost=1 if row.get("lost") else 0,
         sealed_result=_blob_or_none(row.get("result")),
+        cost=cost.by_unit,
     )
+
+
+def facts_text(timings: Mapping[str, float], cost: Cost) -> str:
+    """Return the JSON of an attempt's phases, and of its cost where one was reported."""
+    facts: dict[str, Any] = {**timings}
+    if cost.by_unit:
+        facts["cost"] = cost.by_unit
+    elif cost.ignored:
+        facts["cost_ignored"] = cost.ignored
+    return orjson.dumps(facts).decode()
+
+
+def _cost(row: Mapping[str, Any]) -> Cost:
+    if "cost" in row:
+        return Cost(costs.checked(row["cost"]))
+    return Cost({}, str(row["cost_ignored"])[:200]) if "cost_ignored" in row else costs.NO_COST
 
 
 def _blob_or_none(value: Any) -> bytes | None:

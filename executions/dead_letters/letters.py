@@ -16,6 +16,7 @@ from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.parts_of_runs import is_take
 from executions.payloads import Readable, payloads_of_letters, seal_payload
+from executions.redacted_fields import with_restored
 from executions.triggering.triggers import (
     Made,
     Override,
@@ -129,6 +130,11 @@ def begin_letter_retry(held: Held, override: Override | None, actor: Actor, now:
             "The execution of this dead letter is past its retention; run its task instead.",
             code="execution_not_kept",
         )
+    if override:
+        restored = with_restored(
+            override.payload, letter.task_id, letter.revision, held.payload.whole
+        )
+        override = Override(restored)
     if is_take(held.original):
         letter.retry_execution_id = run_signals.retry_take(
             execution=held.original, task=held.task, override=override, actor=actor
@@ -137,7 +143,7 @@ def begin_letter_retry(held: Held, override: Override | None, actor: Actor, now:
         wanted = override or Override(held.payload.whole())
         letter.retry_execution_id = retry_of(held.original, held.task, wanted, now, actor)
     if override:
-        letter.sealed_edit = seal_payload(override.payload, letter.execution_id)
+        letter.sealed_edit = seal_payload(override.payload, letter.tenant_id, letter.execution_id)
     return Made(letter.retry_execution_id, _resolve(letter, "retried", "", actor, now))
 
 

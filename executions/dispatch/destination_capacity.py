@@ -17,9 +17,10 @@ from uuid import UUID
 from executions.dispatch import circuits
 from executions.dispatch.band_shares import Tenths, priorities_of
 from executions.dispatch.circuits import Circuit
+from executions.dispatch.shares.pace import InHand, Paces
 from executions.dispatch.worker_capacity import Capacity
 from executions.loop import looks
-from executions.loop.lower_bounds import LowerBounds
+from executions.loop.lower_bounds import NEVER, LowerBounds
 from shared.conf import conf
 from shared.sql import rows
 from tasks.definition import WEBHOOK_POOL
@@ -69,6 +70,8 @@ class Leased:
     destinations: int = 0
     #: Leased executions, and the queued ones among them.
     of: dict[_Key, tuple[int, int]] = field(default_factory=dict)
+    #: Of the pools that go by shares: the leased work of each tenant.
+    tenants: dict[str, dict[UUID, InHand]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -87,6 +90,8 @@ class Pass:
     claimed: dict[str, int] = field(default_factory=dict)
     #: Whether this pass has parked work: the next look finds out what it waits for.
     has_parked: bool = False
+    #: Leased work of each tenant, of the pools that go by shares.
+    tenants: Mapping[str, dict[UUID, int]] = field(default_factory=dict)
 
     @property
     def bands(self) -> set[int]:
@@ -101,26 +106,44 @@ class Pass:
 
     def parameters(self, pool: str, band: int) -> dict[str, Any]:
         """Return the capacity in the form that the claim of a band reads."""
-        found = self.rooms if pool == WEBHOOK_POOL else {}
+        found = self._rooms_of(pool)
         # Mostly the urgent band goes first; in turn a lower one, and the bands above get nothing.
         first = {_TURNS - 1: 2, _TURNS // 2: 1}.get(self.turn % _TURNS, 0)
         rooms = [0 if band < first else max(0, one.room) for one in found.values()]
+        return self._columns_of(found, rooms, priorities_of(band))
+
+    def parameters_of(self, pool: str, tenants: Collection[UUID]) -> dict[str, Any]:
+        """Return the same for a claim of some tenants' work of all priorities."""
+        found = {key: room for key, room in self._rooms_of(pool).items() if key[0] in tenants}
+        rooms = [max(0, one.room) for one in found.values()]
+        return {**self._columns_of(found, rooms, list(PRIORITIES)), "priorities": list(PRIORITIES)}
+
+    def tenants_with_parked(self, pool: str) -> set[UUID]:
+        """Return the tenants whose parked work may be claimed."""
+        found = self._rooms_of(pool)
+        return {key[0] for key in self.parked if key in found and found[key].room > 0}
+
+    def _rooms_of(self, pool: str) -> dict[_Key, Room]:
+        return self.rooms if pool == WEBHOOK_POOL else {}
+
+    def _columns_of(
+        self, found: dict[_Key, Room], rooms: list[int], priorities: list[int]
+    ) -> dict[str, Any]:
         return {
-            "tenants": [tenant for tenant, _ in found],
-            "hosts": [host for _, host in found],
+            **_columns(list(found)),
             "rooms": rooms,
-            **self._for_oldest(band, list(found), rooms),
+            **self._for_oldest(priorities, list(found), rooms),
             "why": [one.why for one in found.values()],
         }
 
-    def _for_oldest(self, band: int, keys: list[_Key], rooms: list[int]) -> dict[str, Any]:
-        """Return one place in ten of each destination for its oldest parked work of the band."""
+    def _for_oldest(self, among: list[int], keys: list[_Key], rooms: list[int]) -> dict[str, Any]:
+        """Return one place in ten of each destination for its oldest parked work of these."""
         places = [
-            self.tenths.of((key, band), room) if key in self.parked else 0
+            self.tenths.of((key, among[0]), room) if key in self.parked else 0
             for key, room in zip(keys, rooms, strict=True)
         ]
         asked = [key for key, place in zip(keys, places, strict=True) if place]
-        eldest = _eldest(asked, band, self.partitions) if asked else {}
+        eldest = _eldest(asked, among, self.partitions) if asked else {}
         return {"old_rooms": places, "eldests": [eldest.get(key) for key in keys]}
 
     @property
@@ -132,7 +155,10 @@ class Pass:
         """Subtract claimed executions; note whether others were parked instead."""
         self.has_parked = self.has_parked or parked > 0
         self.claimed[pool] = self.claimed.get(pool, 0) + len(claimed)
+        tenants = self.tenants.get(pool)
         for row in claimed:
+            if tenants is not None:
+                tenants[row.tenant_id] = tenants.get(row.tenant_id, 0) + 1
             found = self.rooms.get((row.tenant_id, row.destination))
             if found:
                 found.room -= 1
@@ -142,9 +168,11 @@ class Rooms:
     """Finds the capacity before each pass of one scheduler; looks at parked work once in a while.
 
     Remembers where the last look ended, and the capacity that the passes since then have left.
+    ``paces`` learns of each count of the tenants' leased work.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, paces: Paces | None = None) -> None:
+        self.paces = paces or Paces()
         #: Lower bounds of the due work of each priority.
         self.bounds = LowerBounds(len(PRIORITIES))
         self._leases = LowerBounds()
@@ -156,17 +184,27 @@ class Rooms:
         #: Of the last whole look: its capacity, and the passes that have used it since.
         self._capacity: Mapping[str, Capacity] = {}
         self._passes = 0
+        #: The pools that go by shares, and when their tenants' leased work was counted last.
+        self._shared: frozenset[str] = frozenset()
+        self._counted_at = NEVER
 
-    def look(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
+    def look(
+        self,
+        capacity: Mapping[str, Capacity],
+        partitions: Sequence[int],
+        shared: frozenset[str] = frozenset(),
+    ) -> Pass:
         """Return the capacity as it is now, and the priorities of the partitions' due work.
 
-        Raise ``ConnectionFailed`` without Redis.
+        Of the pools ``shared`` also the leased work of each tenant. Raise ``ConnectionFailed``
+        without Redis.
         """
+        same, self._shared = shared <= self._shared, shared
         if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
             return self._between(capacity, partitions)
         first, any_parked = looks.first_work(list(capacity), partitions, self.bounds)
         due = [priority for priority in PRIORITIES if first[priority] is not None]
-        if not any_parked and self._is_good_for(capacity):
+        if same and not any_parked and self._is_good_for(capacity):
             self._passes += 1
             self._turn += 1
             self._last = Pass(
@@ -176,6 +214,7 @@ class Rooms:
                 priorities=due,
                 tenths=self._tenths,
                 partitions=partitions,
+                tenants=self._last.tenants,
             )
             return self._last
         parked = self._parked() if any_parked else []
@@ -191,15 +230,20 @@ class Rooms:
         found = Leased()
         [since] = self._leases.begin()
         first = []
-        for pool, tenant, host, count, other, ends in rows(
-            "dispatch/leased", {**_columns(keys), "many": many, "since": since}
-        ):
-            if tenant is None:
+        parameters = {**_columns(keys), "many": many, "since": since}
+        parameters |= {"shared": list(self._shared), "before": self._counted_at}
+        for pool, tenant, host, count, other, ends in rows("dispatch/leased", parameters):
+            if host is None:
+                found.tenants.setdefault(pool, {})[tenant] = InHand(count, other)
+                self._counted_at = ends
+            elif tenant is None:
                 found.by_pool[pool] = count
                 found.destinations += other
                 first.append(ends)
             else:
                 found.of[tenant, host] = (count, other)
+        for pool, in_hand in found.tenants.items():
+            self.paces.note(pool, self._counted_at, in_hand)
         self._leases.end([min(first, default=self.bounds.now)], self.bounds.now)
         # A lease that had ended when it was written is hidden; the next count has it. Schedulers
         # share the workers, whose leases are in all partitions.
@@ -247,7 +291,11 @@ class Rooms:
             pool: max(0, one.both - sight.leased.by_pool.get(pool, 0))
             for pool, one in capacity.items()
         }
-        return Pass(pools, rooms, parked, self._turn, tenths=self._tenths)
+        tenants = {
+            pool: {tenant: one.leased for tenant, one in sight.leased.tenants.get(pool, {}).items()}
+            for pool in self._shared
+        }
+        return Pass(pools, rooms, parked, self._turn, tenths=self._tenths, tenants=tenants)
 
     def _parked(self) -> list[_Key]:
         """Return the next ``_AT_ONCE`` destinations with parked work, in their order."""
@@ -313,8 +361,8 @@ class _Sight:
             yield Room(self._webhooks.both // 2 - count)
 
 
-def _eldest(keys: Sequence[_Key], band: int, partitions: Sequence[int]) -> dict[_Key, int]:
-    parameters = {"priorities": priorities_of(band), "partitions": partitions}
+def _eldest(keys: Sequence[_Key], among: list[int], within: Sequence[int]) -> dict[_Key, int]:
+    parameters = {"priorities": among, "partitions": within}
     found = rows("dispatch/parked_heads", {**_columns(keys), **parameters})
     return {(tenant, host): priority for tenant, host, priority in found}
 

@@ -25,6 +25,7 @@ from executions.loop.clocks import ClockOffset
 from shared.exceptions import Unavailable
 from shared.notify import wake_stage_on_commit
 from shared.redis_client import ConnectionFailed
+from tenants.data_keys import KeysOfMessages
 from wire import start_guard
 from wire.messages import Claimed
 from wire.priorities import BAND_NAMES, band_of
@@ -47,6 +48,8 @@ class HandingOn:
     publish: Publish
     signing_secrets: Secrets
     offset: ClockOffset = field(default_factory=ClockOffset)
+    #: Those of the last messages: reading them for each step would cost it a millisecond.
+    keys: KeysOfMessages = field(default_factory=KeysOfMessages)
 
     def chance(self) -> Chance | None:
         """Return where work may be handed on; None where no pool, or Redis, would take any."""
@@ -78,7 +81,7 @@ class HandingOn:
         It raises nothing: the transaction has been committed, and other hooks follow. What cannot
         be taken back returns when its lease ends, as after the death of this process.
         """
-        sending = Sending(self.publish, self.signing_secrets, batch)
+        sending = Sending(self.publish, self.signing_secrets, batch, self.keys)
         try:
             sending.send(queue, chance.incarnation, chance.offset)
             return

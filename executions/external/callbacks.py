@@ -3,7 +3,8 @@
 The holder is a receiver that was called with ``completion: callback``, or a worker that leased
 over the API. The fencing token guards each call: a stale one changes nothing. No call waits for
 reports of our own workers; their later reports under the same token are stale. While a tenant is
-suspended, an attempt under way may end, and its token is worthless afterwards.
+suspended, an attempt under way may end, and its token is worthless afterwards. A receiver may
+repeat what it was sent: the values of named secrets are masked before anything is kept.
 """
 
 from __future__ import annotations
@@ -22,17 +23,24 @@ from django.db import transaction
 from executions import transitions
 from executions.attempts import attempts_of
 from executions.choices import LEASED, AttemptOutcome, Status
+from executions.complete.outcome_reports import facts_text
 from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from executions.payloads import as_readable, result_of
 from executions.transitions import Beaten, Finish
-from shared.encryption import seal
+from shared import tenant_scope
+from shared.encryption import DecryptionFailed, seal
 from shared.exceptions import Conflict, NotFound, TooLarge
+from shared.named_secrets.masking import masked_document, masked_text
+from shared.named_secrets.opened import Secrets
 from shared.notify import wake_schedulers_in
 from shared.sealing_contexts import progress_context, result_context
 from shared.sql import json_value, rows
+from shared.tenant_scope import Purpose
+from tasks.named_secrets.reading import named_secrets
 from tenants.suspension import require_active
 from wire import retry as another_try
+from wire.costs import cost_of_result
 from wire.retry import Ended, Known
 
 PROGRESS_BYTES = 16 * 1024
@@ -41,6 +49,7 @@ RESULT_BYTES = 64 * 1024
 HOLDER_FAILED = "handler_error"
 #: The reason of an execution whose holder wanted no other attempt.
 _UNWANTED = "not_retryable"
+_LONGEST_ERROR = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,7 @@ class _Held(NamedTuple):
     policy: Any
     pool: str
     reason: str
+    named_secrets: Any
 
     @property
     def number(self) -> int:
@@ -110,7 +120,10 @@ def heartbeat(
 
     Raise TooLarge, or Conflict ``stale_lease``.
     """
-    sealed = _sealed(progress, PROGRESS_BYTES, "#/progress", progress_context(execution_id))
+    document = _document(progress, PROGRESS_BYTES, "#/progress")
+    sealed = None
+    if document is not None:
+        sealed = _sealed_progress(execution_id, document)
     beaten = transitions.heartbeat(execution_id, token, sealed, extend_seconds)
     if beaten is None:
         _require_active(execution_id)
@@ -125,19 +138,28 @@ def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
     A repeat with the same result gets the same answer. Raise TooLarge, NotFound, or Conflict
     ``stale_lease``, also for another result than the recorded one.
     """
-    sealed = _sealed(result, RESULT_BYTES, "#/result", result_context(execution_id))
+    document = _document(result, RESULT_BYTES, "#/result")
     held = _hold(execution_id)
+    if document is not None:
+        document = masked_document(document, _secrets_of(held))
+        result = orjson.loads(document)
+    sealed = None
+    if document is not None:
+        sealed = seal(document, result_context(held.tenant_id, execution_id))
     if not _holds(held, token):
         require_active(held.tenant_id)
         ended = _recorded(held, token, lambda one: one.outcome == AttemptOutcome.SUCCEEDED)
         _require_same("result", _is_the_result(held.id, result))
         return _again(held, ended)
+    cost = cost_of_result(result)
     return _finish(
         held,
         token,
         status=Status.SUCCEEDED,
         outcome=AttemptOutcome.SUCCEEDED,
         sealed_result=sealed,
+        timings=facts_text({}, cost),
+        cost=cost.by_unit,
     )
 
 
@@ -150,10 +172,11 @@ def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
     a retry, than the recorded one.
     """
     held = _hold(execution_id)
+    message = masked_text(failure.message, _secrets_of(held))[:_LONGEST_ERROR]
     if not _holds(held, token):
         require_active(held.tenant_id)
         ended = _recorded(held, token, lambda one: one.error_code == HOLDER_FAILED)
-        _require_same("error", ended.error_message == failure.message)
+        _require_same("error", ended.error_message == message)
         _require_same("wish for a retry", _wanted_retry(held, ended) in (None, failure.retry))
         return _again(held, ended)
     now = database_now()
@@ -174,7 +197,7 @@ def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
         reason=verdict.reason,
         retry_in=verdict.retry_in,
         error_code=failure.code,
-        error_message=failure.message,
+        error_message=message,
     )
 
 
@@ -195,6 +218,16 @@ def release(execution_id: UUID, token: int) -> Ending:
         raise Conflict("The execution has started; complete it or fail it.", code="already_started")
     transitions.release([(held.id, token)])
     return Ending(held.id, Status.PENDING, held.attempt)
+
+
+def enter_tenant_of(execution_id: UUID) -> None:
+    """Enter the tenant of an execution whose token was verified; of a missing one, no tenant."""
+    if tenant_scope.current() is None:
+        return
+    with tenant_scope.across(Purpose.EXECUTION_TOKEN):
+        # By name: such a statement shares the round trip of the binding.
+        found = rows("callback/tenant", {"id": execution_id})
+    tenant_scope.enter(found[0][0] if found else tenant_scope.NO_TENANT)
 
 
 def _require_active(execution_id: UUID) -> None:
@@ -277,13 +310,35 @@ def _status_after(held: _Held, attempt: Attempt) -> str:
     return held.status if held.token == attempt.fencing_token else Status.RETRYING
 
 
-def _sealed(value: Any, limit: int, pointer: str, context: bytes) -> bytes | None:
+def _sealed_progress(execution_id: UUID, document: bytes) -> bytes | None:
+    """Return the progress as it is kept; None for an execution that has ended or never was."""
+    found = rows("callback/secrets_of_holder", {"id": execution_id})
+    if not found:
+        return None
+    tenant_id, names = found[0]
+    masked = masked_document(document, _opened(tenant_id, names))
+    return seal(masked, progress_context(tenant_id, execution_id))
+
+
+def _secrets_of(held: _Held) -> Secrets | None:
+    return _opened(held.tenant_id, held.named_secrets)
+
+
+def _opened(tenant_id: UUID, names: Any) -> Secrets | None:
+    """Return the secrets of these names, which the run was sent; None where no key opens one."""
+    try:
+        return named_secrets(tenant_id, json_value(names) or ())
+    except DecryptionFailed:
+        return None
+
+
+def _document(value: Any, limit: int, pointer: str) -> bytes | None:
     if value is None:
         return None
     document = orjson.dumps(value)
     if len(document) > limit:
         raise TooLarge(f"{pointer} takes more than {limit} bytes as JSON.")
-    return seal(document, context)
+    return document
 
 
 def _stale() -> Conflict:

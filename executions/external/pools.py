@@ -25,12 +25,15 @@ from shared.sql import rows
 from tasks.definition import PULL_PREFIX
 from tasks.models import Task
 from tasks.validation.pools import is_pool_name
+from tenants.models import Tenant
 from wire import heartbeats
 from wire.heartbeats import WorkerInfo
 
 #: The fields of a pool that may be changed.
 SETTINGS = ("paused", "max_in_flight")
 _MOST_IN_FLIGHT = 1_000_000
+#: The most pools of a tenant.
+MOST_POOLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +121,31 @@ def lock_pool(tenant_id: UUID, name: str, *, share: bool = False) -> Pool:
     """Return a pool, made if it is missing, locked until this transaction ends.
 
     ``share`` locks it against changes only: any number of leases may share it. Raise InvalidInput
-    for a name that no pool may have.
+    for a name that no pool may have, Conflict ``too_many_pools`` where the tenant has its most.
     """
     if not is_pool_name(name):
         message = "Lower-case letters, digits, and _ or - between them; at most 50."
         raise InvalidInput([FieldError("#/pool", "name_invalid", message)], message)
     found = _locked(tenant_id, name, share)
     if found is None:
+        _refuse_too_many(tenant_id)
         # The race: two first leases at once. One insert wins.
         Pool.objects.bulk_create([Pool(tenant_id=tenant_id, name=name)], ignore_conflicts=True)
         found = _locked(tenant_id, name, share)
+        if found is not None:
+            found.is_new = True
     if found is None:
         raise _not_found(name)
     return found
+
+
+def _refuse_too_many(tenant_id: UUID) -> None:
+    # The tenant's row is locked: two workers at once would both make the last pool. A key that may
+    # only lease can name any pool, so their number has a bound.
+    Tenant.objects.select_for_update(no_key=True).filter(pk=tenant_id).first()
+    if Pool.objects.filter(tenant_id=tenant_id).count() >= MOST_POOLS:
+        message = f"A tenant has at most {MOST_POOLS} pools. Delete unused ones first."
+        raise Conflict(message, code="too_many_pools")
 
 
 def _locked(tenant_id: UUID, name: str, share: bool) -> Pool | None:

@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
+from events import audit
 from executions import transitions
 from executions.dispatch.band_shares import Bands
 from executions.external import callbacks
@@ -28,6 +29,7 @@ from executions.ownership import fence
 from executions.payloads import open_sealed_payload
 from executions.transitions import Beaten
 from shared import execution_tokens
+from shared.actor import SYSTEM, Actor
 from shared.encryption import DecryptionFailed, open_json
 from shared.redis_client import ConnectionFailed
 from shared.sealing_contexts import progress_context, revision_context
@@ -92,13 +94,21 @@ class Lease:
 
 
 @transaction.atomic
-def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
+def lease(tenant_id: UUID, ask: Ask, *, actor: Actor = SYSTEM) -> list[Lease]:
     """Hand due work of the pool to a worker, by priority and then by due time.
 
     Return none while the pool is paused or at its limit. Raise InvalidInput for the pool's name,
     Unavailable, handing out nothing, when Redis cannot be asked.
     """
     pool = lock_pool(tenant_id, ask.pool, share=True)
+    leases = _handed_out(tenant_id, ask, pool)
+    if pool.is_new:
+        # Last: the audit's chain is locked behind executions.
+        audit.record(tenant_id, actor, "pool.created", "pool", pool.name, after={"by": "lease"})
+    return leases
+
+
+def _handed_out(tenant_id: UUID, ask: Ask, pool: Pool) -> list[Lease]:
     if pool.paused or fence.holds():
         return []
     incarnation = start_guard.current_incarnation()
@@ -224,7 +234,7 @@ def _leases(claimed: list[Claimed]) -> list[Lease]:
 
 
 def _lease(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Lease:
-    progress = row.sealed_progress
+    progress, context = row.sealed_progress, progress_context(row.tenant_id, row.id)
     return Lease(
         execution_id=row.id,
         handler=str(json_value(row.target).get("handler", "")),
@@ -234,17 +244,18 @@ def _lease(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Lease:
         lease_expires_at=row.lease_expires_at,
         fencing_token=row.token,
         token=execution_tokens.make(str(row.id), row.token),
-        progress=None if progress is None else open_json(bytes(progress), progress_context(row.id)),
+        progress=None if progress is None else open_json(bytes(progress), context),
     )
 
 
 def _payload(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Any:
     """Return the execution's payload; ``opened`` keeps the payloads of task versions."""
     if row.sealed_payload is not None:
-        return open_sealed_payload(row.sealed_payload, row.id)
+        return open_sealed_payload(row.sealed_payload, row.tenant_id, row.id)
     version = (row.task_id, row.revision)
     if version not in opened:
-        opened[version] = open_json(bytes(row.sealed), revision_context(*version))["payload"]
+        context = revision_context(row.tenant_id, *version)
+        opened[version] = open_json(bytes(row.sealed), context)["payload"]
     return opened[version]
 
 

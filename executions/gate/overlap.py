@@ -43,6 +43,8 @@ class Standing:
     limit: int | None
     paused: bool
     places: tuple[Place, ...] = ()
+    #: Whether its task has a budget.
+    budgeted: bool = False
 
     @property
     def active(self) -> list[UUID]:

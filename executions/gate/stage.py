@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -20,6 +20,7 @@ from django.db import transaction
 
 from executions import transitions
 from executions.choices import Status, Trigger
+from executions.gate import budgets, exchange
 from executions.gate.overlap import Decision, Place, Standing, decide
 from executions.loop.clocks import database_now
 from executions.loop.control import abort_on_commit
@@ -28,6 +29,8 @@ from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.sql import rows, run
+from tasks.budgets.purses import Purses, lock_free, store
+from tasks.choices import BUDGET_EXCEEDED
 from tasks.models import Task
 from wire import start_guard
 
@@ -83,8 +86,12 @@ class _Row(NamedTuple):
 
     id: UUID
     due_at: datetime
-    #: Whether it waits for a place under every policy: a run of a workflow that was asked for.
-    patient: bool = False
+    trigger: str
+
+    @property
+    def patient(self) -> bool:
+        """Whether it waits for a place under every policy: a workflow's run that was asked for."""
+        return self.trigger in _PATIENT
 
 
 #: What was asked for by a person or by another run waits for its turn, and replaces no other.
@@ -99,7 +106,9 @@ def run_once(partitions: Partitions, seen: Seen | None = None) -> Counts:
     look = _Look(partitions, seen or Seen())
     if not look.owner["partitions"]:
         return Counts(next_in=_WAITING_SECONDS if partitions.neglected else 5.0)
-    return look.run()
+    counts = look.run()
+    exchanged = exchange.run_once(look.owner, look.full, look.now)
+    return replace(counts, done=counts.done + exchanged)
 
 
 def standing(task: Task, series_id: UUID | None = None) -> Standing:
@@ -116,11 +125,13 @@ class _Look:
         self.owner: dict[str, object] = {**partitions.parameters(own), "partitions": list(own)}
         self._seen = seen
         self._began = time.monotonic()
-        self._now = database_now()
+        self.now = database_now()
         self._done = 0
         self._next: list[float] = [conf().scheduler_sleep_seconds]
         #: The earliest due time of the admitted executions.
         self._first: datetime | None = None
+        #: Tasks of which due work has found no place.
+        self.full: set[UUID] = set()
 
     def run(self) -> Counts:
         """Go over the groups from where the last look ended."""
@@ -138,14 +149,14 @@ class _Look:
         if not from_start:
             return self._counts(0.0)
         full = self._seen.full
-        self._seen.full = {key: moment for key, moment in full.items() if moment == self._now}
+        self._seen.full = {key: moment for key, moment in full.items() if moment == self.now}
         return self._counts(max(0.0, min(self._next)))
 
     def _counts(self, next_in: float) -> Counts:
         return Counts(done=self._done, next_in=next_in, first=self._first)
 
     def _groups(self, after: UUID) -> Iterator[list[_Group]]:
-        scope = {"now": self._now, "limit": _CHUNK}
+        scope = {"now": self.now, "limit": _CHUNK}
         own = {**scope, "partitions": self.owner["partitions"]}
         while True:
             found = [_Group(*row) for row in rows("gate/groups", {**own, "after": after})]
@@ -161,34 +172,47 @@ class _Look:
 
     def _until(self, moment: datetime) -> float:
         passed = time.monotonic() - self._began
-        return (moment - self._now).total_seconds() - passed + _JUST_AFTER
+        return (moment - self.now).total_seconds() - passed + _JUST_AFTER
 
     def _treat(self, groups: Sequence[_Group]) -> None:
         """Decide on some groups; lock only where there is something to do."""
         standings = _standings([group.key for group in groups])
-        wanted: dict[Key, tuple[int, int]] = {}
+        # Tasks with a budget are locked before executions, others after them: never both at once.
+        wanted: dict[bool, dict[Key, tuple[int, int]]] = {False: {}, True: {}}
         for group in groups:
             found = standings.get(group.key)
             if found is None:
                 continue
             expected = decide(found, range(group.due))
             if expected.changes:
-                wanted[group.key] = (_most(found, group.due), group.due)
+                part = wanted[found.budgeted]
+                part[group.key] = (_most(found, group.due), group.due)
             elif not found.paused:
                 self._wait(group.key)
-        if wanted:
-            self._decide(wanted)
+        for budgeted, part in wanted.items():
+            if part:
+                self._decide(part, budgeted=budgeted)
 
-    def _decide(self, wanted: Mapping[Key, tuple[int, int]]) -> None:
+    def _decide(self, wanted: Mapping[Key, tuple[int, int]], *, budgeted: bool) -> None:
         # The races: another scheduler decides on the same group; an edit, pause or cancel changes
         # the due work. The second one sees what the first has committed.
         with transaction.atomic():
-            locked = self._lock(wanted)
+            purses = lock_free({task for task, _ in wanted}) if budgeted else {}
+            free = {key: most for key, most in wanted.items() if key[0] in purses or not budgeted}
+            locked = self._lock(free)
             standings = _standings(list(locked))
-            decisions = {key: _decided(standings[key], due) for key, due in locked.items()}
+            # An edit that was first may have given the task its budget, or taken it.
+            locked = {
+                key: due for key, due in locked.items() if standings[key].budgeted == budgeted
+            }
+            decisions: dict[Key, Decision[_Row]] = {}
+            for key, due in locked.items():
+                decisions[key] = self._decided(standings[key], due, purses.get(key[0]))
             freed = self._make_room(decisions.values())
             for key, decision in decisions.items():
-                self._carry_out(key, decision, sum(one.id in freed for one in decision.cancel))
+                places = sum(one.id in freed for one in decision.cancel)
+                self._carry_out(key, decision, places, purses.get(key[0]))
+            store(purses.values())
         if len(locked) < len(wanted):
             self._next.append(_TAKEN_SECONDS)
         for key, due in locked.items():
@@ -202,18 +226,40 @@ class _Look:
             **self.owner,
             **_columns(wanted),
             "most": [most for most, _ in wanted.values()],
-            "now": self._now,
+            "now": self.now,
         }
         found: dict[Key, list[_Row]] = {}
         for task, series, execution, due_at, trigger in rows("gate/lock_due", parameters):
-            row = _Row(execution, due_at, trigger in _PATIENT)
+            row = _Row(execution, due_at, trigger)
             found.setdefault((task, series), []).append(row)
         return found
 
-    def _carry_out(self, key: Key, decision: Decision[_Row], freed: int) -> None:
+    def _decided(
+        self, standing: Standing, due: Sequence[_Row], purses: Purses | None
+    ) -> Decision[_Row]:
+        """Return the decision on due work; skip at once what the task's budget does not allow.
+
+        What its policy skips anyway takes nothing of the budget from the rest.
+        """
+        if purses is None or standing.paused:
+            return _decided(standing, due)
+        anyway = _decided(standing, due).skip if purses.room else ()
+        out = {row.id for row in anyway}
+        within, beyond = budgets.split(purses, [row for row in due if row.id not in out])
+        if beyond:
+            self._done += len(transitions.skip([row.id for row in beyond], BUDGET_EXCEEDED))
+            purses.has_skipped = True
+        found = _decided(standing, within)
+        return replace(found, skip=[*anyway, *found.skip])
+
+    def _carry_out(
+        self, key: Key, decision: Decision[_Row], freed: int, purses: Purses | None
+    ) -> None:
         admitted = [*decision.admit, *decision.wait[:freed]]
         waited_until = self._seen.full.get(key)
         if admitted:
+            if purses is not None:
+                budgets.count(purses, admitted)
             ids = [row.id for row in admitted]
             dues = [row.due_at for row in admitted]
             self._first = min(dues if self._first is None else [*dues, self._first])
@@ -231,7 +277,9 @@ class _Look:
             self._wait(key)
 
     def _wait(self, key: Key) -> None:
-        self._seen.full[key] = self._now
+        self._seen.full[key] = self.now
+        if key[1] is None:
+            self.full.add(key[0])
         self._next.append(_WAITING_SECONDS)
 
     def _make_room(self, decisions: Iterable[Decision[_Row]]) -> set[UUID]:
@@ -247,7 +295,7 @@ class _Look:
             log.warning("overlap_not_cancelled", extra={"reason": error.message})
             return set()
         started = [(row, by) for row, by in zip(released, holders, strict=True) if by]
-        transitions.mark_running([(row[0], row[2], by, self._now) for row, by in started])
+        transitions.mark_running([(row[0], row[2], by, self.now) for row, by in started])
         running = [row for row in found if row[1] == Status.RUNNING] + [row for row, _ in started]
         asked = set(transitions.request_cancel([row[0] for row in running], CANCELLED))
         abort_on_commit([row[2] for row in running if row[0] in asked])
@@ -282,14 +330,19 @@ def _most(standing: Standing, due: int) -> int:
 def _standings(keys: Sequence[Key]) -> dict[Key, Standing]:
     found: dict[Key, list[Place]] = {}
     rules: dict[Key, tuple[str, int | None, bool]] = {}
-    for task, series, *rule, execution, status, token, cancelling, retries in rows(
+    budgeted: set[Key] = set()
+    for task, series, *rule, has_budget, execution, status, token, cancelling, retries in rows(
         "gate/standings", _columns(keys)
     ):
         places = found.setdefault((task, series), [])
         rules[task, series] = (rule[0], rule[1], rule[2])
+        if has_budget:
+            budgeted.add((task, series))
         if execution is not None:
             places.append(Place(execution, status, token, cancelling, retries))
-    return {key: Standing(*rules[key], tuple(places)) for key, places in found.items()}
+    return {
+        key: Standing(*rules[key], tuple(places), key in budgeted) for key, places in found.items()
+    }
 
 
 def _columns(keys: Iterable[Key]) -> dict[str, object]:

@@ -7,14 +7,18 @@ from datetime import timedelta
 
 from executions.housekeeping import worker_history
 from executions.ledger import days as ledger
-from executions.ledger import minute_stats, retention
+from executions.ledger import minute_stats, retention, tenant_retention, usage_days
 from executions.loop.clocks import database_now
-from executions.models import UnownedStretch
+from executions.models import ShareMinute, UnownedStretch
 from shared.conf import conf
+from tasks.named_secrets.uses import forget_ended
 from tenants.models import IdempotencyRecord
 from wire import heartbeats
 
 log = logging.getLogger("executions.engine.housekeeping")
+
+#: How long the minutes of shares are kept; a scarce pool has a row for each tenant and minute.
+_SHARES_KEPT = timedelta(days=7)
 
 
 def run_once() -> dict[str, int]:
@@ -24,14 +28,20 @@ def run_once() -> dict[str, int]:
     expired, _ = IdempotencyRecord.objects.filter(expires_at__lt=now).delete()
     forgotten = heartbeats.forget_old()
     oldest = now - timedelta(days=conf().retention_days)
+    # Before the minutes go.
+    minutes_before = usage_days.roll_up(now, oldest)
     done = {
         "days_made": made,
         "outages": UnownedStretch.objects.filter(until__lt=oldest).delete()[0],
-        "minutes_dropped": minute_stats.prune(oldest),
+        "minutes_dropped": minute_stats.prune(minutes_before),
+        "usage_days_dropped": usage_days.prune(now),
+        "share_minutes": ShareMinute.objects.filter(minute__lt=now - _SHARES_KEPT).delete()[0],
         "keys": expired,
+        "secret_uses": forget_ended(),
         "workers": forgotten,
         "worker_minutes": worker_history.prune(now - worker_history.KEPT),
         "worker_hours": worker_history.prune_hours(now - worker_history.HOURS_KEPT),
+        "tenant_rows_dropped": tenant_retention.remove_old(now),
         # Last: where an archive is kept, it may take minutes.
         "days_dropped": drop_old_days(),
     }

@@ -18,7 +18,9 @@ from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
 from executions.models import WorkerHour, WorkerMinute
 from executions.ownership.partitions import Partitions
+from shared.process_sight import is_hidden
 from shared.sql import rows, run
+from tenants.models import Tenant
 from wire import heartbeats
 from wire.heartbeats import WorkerInfo
 
@@ -73,6 +75,7 @@ def run_once(partitions: Partitions) -> Counts:
         for worker in heartbeats.everyone()
         if worker.silent_seconds < _MINUTE.total_seconds() + _AFTER_SECONDS
     ]
+    known = _without_removed(known)
     work = _PullWork(leased_by_worker(None), heartbeats.ended_in(minute))
     WorkerMinute.objects.bulk_create(
         [_row(worker, minute, work) for worker in known],
@@ -94,10 +97,18 @@ def prune_hours(before: datetime) -> int:
     return WorkerHour.objects.filter(hour__lt=before).delete()[0]
 
 
+def _without_removed(workers: list[WorkerInfo]) -> list[WorkerInfo]:
+    """Leave out pull workers of removed tenants: their heartbeats outlive the tenant a while."""
+    theirs = {worker.tenant for worker in workers if worker.tenant is not None}
+    there = {str(one) for one in Tenant.objects.filter(pk__in=theirs).values_list("pk", flat=True)}
+    return [worker for worker in workers if worker.tenant is None or worker.tenant in there]
+
+
 def minutes_of(worker: str, hours: int, tenant_id: UUID | None = None) -> list[WorkerMinute]:
     """Return the minutes of the last hours in which the worker was heard, oldest first.
 
-    With a tenant, leave out the pull workers of other tenants.
+    With a tenant, leave out the pull workers of other tenants, and where processes are hidden all
+    workers but the tenant's own.
     """
     since = database_now() - timedelta(hours=hours)
     found = WorkerMinute.objects.filter(
@@ -132,6 +143,7 @@ def earlier_workers(
         {
             "since": database_now() - timedelta(days=days),
             "tenant": tenant_id,
+            "own": tenant_id is not None and is_hidden(),
             "q": q,
             "limit": limit,
         },
@@ -153,6 +165,8 @@ def in_hand(worker: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) -> i
 
 
 def _visible(tenant_id: UUID | None) -> Q:
+    if tenant_id is not None and is_hidden():
+        return Q(tenant_id=tenant_id)
     return Q() if tenant_id is None else Q(tenant_id=None) | Q(tenant_id=tenant_id)
 
 

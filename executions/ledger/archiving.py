@@ -127,9 +127,11 @@ def _tables_of_day(session: Session, day: date) -> list[str]:
 
 def _load(session: Session, root: Path, day: date, parent: str, parts: list[Part]) -> int:
     """Fill a table outside of the ledger; return how many rows of removed tenants it leaves out."""
-    names = ledger.day_names(parent, _midnight(day), _returning(parent, day))
-    change(session, statement("prune/create_day"), **names)
-    known = columns_of(session, _returning(parent, day))
+    called = _returning(parent, day)
+    table = sql.Identifier(called)
+    new = {"kind": parent, "day": day, "called": called}
+    session.execute(statement("prune/new_day_table"), new)
+    known = columns_of(session, called)
     for part in parts:
         if strange := sorted(set(part.facts.columns) - set(known)):
             raise Conflict(
@@ -138,15 +140,14 @@ def _load(session: Session, root: Path, day: date, parent: str, parts: list[Part
             )
     if parts:
         first, *later = parts
-        _copy(session, root, first, names["table"])
+        _copy(session, root, first, table)
         for part in later:
-            _replace(session, root, part, names)
+            _replace(session, root, part, table)
     if parent == "executions":
-        _refuse_unfinished(session, day, names["table"])
-    strangers = sql.SQL(statement("archive/leave_out_strangers")).format(table=names["table"])
+        _refuse_unfinished(session, day, table)
+    strangers = sql.SQL(statement("archive/leave_out_strangers")).format(table=table)
     left_out = session.execute(strangers).rowcount
-    change(session, statement("prune/bound_day"), **names)
-    change(session, statement("archive/analyze"), table=names["table"])
+    change(session, statement("archive/analyze"), table=table)
     return left_out
 
 
@@ -169,8 +170,8 @@ def _copy(session: Session, root: Path, part: Part, table: sql.Composable) -> No
         ) from error
 
 
-def _replace(session: Session, root: Path, part: Part, names: dict[str, sql.Composable]) -> None:
-    both = {"table": names["table"], "staged": sql.Identifier("staged_part")}
+def _replace(session: Session, root: Path, part: Part, table: sql.Composable) -> None:
+    both = {"table": table, "staged": sql.Identifier("staged_part")}
     with session.transaction():
         change(session, statement("archive/stage"), **both)
         _copy(session, root, part, both["staged"])
@@ -201,12 +202,11 @@ def _attach(session: Session, day: date, kept_until: date) -> None:
             # Work that was due on that day was written while the rows were loaded.
             raise Conflict(f"The ledger has {day} again; nothing was restored.")
         for parent in ledger.DAILY_TABLES:
-            names = ledger.day_names(parent, _midnight(day))
             loaded = sql.Identifier(_returning(parent, day))
-            change(session, statement("retention/put_aside"), table=loaded, aside=names["table"])
-            change(session, statement("prune/attach_day"), **names)
-            change(session, statement("prune/unbound_day"), **names)
-            change(session, statement("retention/describe"), table=names["table"], text=said)
+            table = sql.Identifier(f"{parent}_{day:%Y%m%d}")
+            change(session, statement("retention/put_aside"), table=loaded, aside=table)
+            session.execute(statement("prune/attach_day_table"), {"kind": parent, "day": day})
+            change(session, statement("retention/describe"), table=table, text=said)
 
 
 def _drop_returning(session: Session) -> None:

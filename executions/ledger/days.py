@@ -2,6 +2,9 @@
 
 ``executions`` has two parts, which PostgreSQL keeps apart by status: ``open_executions``, the
 unfinished ones, in one table; ``ended_executions``, the ended ones, written once and by day.
+
+Processes own no tables: functions of the database with its owner's rights make days and let them go
+(migration 0033 of this app, decision 0078).
 """
 
 from __future__ import annotations
@@ -10,14 +13,17 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from django.db import DataError, connection, transaction
-from psycopg import sql
+from django.db import DataError, transaction
+from django.dispatch import Signal
 
+from shared import tenant_scope
 from shared.conf import conf
+from shared.exceptions import Unavailable
 from shared.ids import first_id_at, moment_of
-from shared.sql import rows, run, statement
-from shared.statistics_kept import ANALYZE_SHARE
+from shared.sql import rows, run
 
+#: Sent with ``days`` whose tables are missing, where the role of this process may make none.
+days_wanted = Signal()
 DAILY_TABLES = ("executions", "attempts", "events", "runs", "steps")
 DAY = timedelta(days=1)
 #: The parents of day tables that are called otherwise; the other tables are their own parents.
@@ -32,13 +38,6 @@ _SURELY_THERE = timedelta(hours=20)
 _LAST_HOURS = timedelta(hours=2, minutes=2)
 #: How long a day stays that was made again for executions that ended after the day had left.
 _KEPT_FOR_LATE_ENDS = timedelta(days=7)
-_STEPS_OF_A_DAY = (
-    "prune/create_day",
-    "prune/quiet_day",
-    "prune/bound_day",
-    "prune/attach_day",
-    "prune/unbound_day",
-)
 #: The comment of a day's table from the moment on that it leaves. A table that an operator detached
 #: by hand does not have it and stays.
 LEAVING = "Leaves the ledger."
@@ -65,15 +64,25 @@ def ensure_days_of(ids: Iterable[UUID]) -> None:
     """Make the days that are missing for executions about to end; part of that transaction.
 
     No day leaves while an execution of it is open, so one is missing only where the execution was
-    written after its day had left. Such a day is kept for a week.
+    written after its day had left. Such a day is kept for a week. The web's role may make no
+    tables: it asks the system worker for them, and raises Unavailable.
     """
     oldest = moment_of(min(ids))
     if datetime.now(UTC) - oldest < _SURELY_THERE:
         return
     moments = [moment_of(one) for one in ids]
     if missing := missing_days(moments):
-        make_days(missing)
-        keep_until(missing, datetime.now(UTC) + _KEPT_FOR_LATE_ENDS)
+        if tenant_scope.is_held_back():
+            days_wanted.send(sender=None, days=missing)
+            raise Unavailable("The place for a day long past is being made. Try again.")
+        make_kept_days(missing)
+
+
+def make_kept_days(days: Iterable[datetime]) -> None:
+    """Make the tables of days that have left, and keep them for a week."""
+    wanted = list(days)
+    make_days(wanted)
+    keep_until(wanted, datetime.now(UTC) + _KEPT_FOR_LATE_ENDS)
 
 
 def blames_a_value(error: Exception) -> bool:
@@ -101,11 +110,9 @@ def make_days(days: Iterable[datetime]) -> int:
         with transaction.atomic():
             run("prune/lock_days")
             present = _present()
-            for parent in DAILY_TABLES:
-                if _table(parent, day) not in present:
-                    _clear_name(_table(parent, day))
-                    _create_day(parent, day)
-                    made += 1
+            for kind in DAILY_TABLES:
+                if _table(kind, day) not in present:
+                    made += rows("prune/make_day", {"kind": kind, "day": day.date()})[0][0]
     return made
 
 
@@ -116,16 +123,6 @@ def ensure_days_ahead(now: datetime) -> int:
     )
 
 
-def put_aside(table: str) -> None:
-    """Rename the table of a day that leaves the ledger, so that its day can be made again.
-
-    Detaches a half detached table first. Does nothing to a table that does not leave.
-    """
-    with transaction.atomic():
-        run("prune/lock_days")
-        _clear_name(table)
-
-
 def parent_of(table: str) -> str:
     """Return the partitioned table that the days of one of DAILY_TABLES belong to."""
     return _PARENTS.get(table, table)
@@ -133,14 +130,10 @@ def parent_of(table: str) -> str:
 
 def keep_until(days: Iterable[datetime], until: datetime) -> None:
     """Spare the tables of these days from the retention until after a date."""
-    with connection.cursor() as cursor:
-        for day in days:
-            for parent in DAILY_TABLES:
-                names = {
-                    "table": sql.Identifier(_table(parent, day)),
-                    "text": sql.Literal(f"kept until {until:%Y-%m-%d}"),
-                }
-                cursor.execute(sql.SQL(statement("retention/describe")).format(**names))
+    for day in days:
+        for kind in DAILY_TABLES:
+            kept = {"kind": kind, "day": _midnight(day).date(), "until": until.date()}
+            rows("prune/keep_day", kept)
 
 
 def day_of(name: str) -> datetime:
@@ -151,50 +144,6 @@ def day_of(name: str) -> datetime:
 def day_end_id(day: str) -> UUID:
     """Return the upper bound of the ids of a day given as YYYYMMDD."""
     return first_id_at(day_of(day) + DAY)
-
-
-def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Composable]:
-    """Return names and bounds for the statements of a day's table; ``table`` is another name."""
-    table = table or _table(parent, day)
-    return {
-        "table": sql.Identifier(table),
-        "parent": sql.Identifier(parent_of(parent)),
-        "low": sql.Literal(first_id_at(day)),
-        "high": sql.Literal(first_id_at(day + DAY)),
-        "table_bounds": sql.Identifier(f"{_table(parent, day)}_bounds"),
-        "share": sql.Literal(ANALYZE_SHARE),
-    }
-
-
-def _create_day(parent: str, day: datetime) -> None:
-    names = day_names(parent, day)
-    depths = rows("prune/quiet_columns", {"parent": parent_of(parent)})
-    names["depths"] = _altered(depths)
-    with connection.cursor() as cursor:
-        for name in _STEPS_OF_A_DAY:
-            if name != "prune/quiet_day" or depths:
-                cursor.execute(sql.SQL(statement(name)).format(**names))
-
-
-def _altered(depths: Iterable[tuple[str, int]]) -> sql.Composable:
-    column = sql.SQL("ALTER COLUMN {} SET STATISTICS {}")
-    return sql.SQL(", ").join(
-        column.format(sql.Identifier(name), sql.Literal(depth)) for name, depth in depths
-    )
-
-
-def _clear_name(table: str) -> None:
-    for number, parent in rows("retention/in_the_way", {"table": table, "mark": LEAVING}):
-        names = {
-            "parent": sql.Identifier(parent or ""),
-            "table": sql.Identifier(table),
-            "aside": sql.Identifier(f"{table}_leaving_{number}"),
-        }
-        with connection.cursor() as cursor:
-            if parent:
-                text = sql.SQL(statement("retention/finish_detaching"))
-                cursor.execute(text.format(**names))
-            cursor.execute(sql.SQL(statement("retention/put_aside")).format(**names))
 
 
 def _present() -> set[str]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from executions.choices import Status
+from executions.ledger import totals
 from executions.models.minute_stat import LATE_ABOVE_MS, START_DELAY_BUCKETS_MS, MinuteStat
 from shared.sql import run
 from tenants.models import Tenant
@@ -39,6 +40,9 @@ class Ended(NamedTuple):
     start_delay_ms: float | None
     minute: datetime
     kind: Kind = Kind.TASK
+    #: Of the attempt, as its row has them: its duration and the bytes of its answer or log.
+    milliseconds: int = 0
+    recorded_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -49,14 +53,19 @@ class _Minute:
     steps: dict[str, int] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)
     late: int = 0
+    started: int = 0
+    attempts: int = 0
+    milliseconds: int = 0
+    recorded_bytes: int = 0
     delays: list[int] = field(default_factory=lambda: [0] * (len(START_DELAY_BUCKETS_MS) + 1))
 
 
-def count(ended: Iterable[Ended]) -> None:
+def count(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> None:
     """Add ended attempts to their minutes; the rows stay locked until the transaction ends.
 
     The start delay is that of the first attempt, counted when it ends. A run is no call: it is
-    counted beside them.
+    counted beside them. ``counted`` are the metrics' totals of the same ends, which the same
+    statement adds; made-up history has none.
     """
     minutes: dict[tuple[UUID, datetime], _Minute] = {}
     for row in ended:
@@ -67,11 +76,16 @@ def count(ended: Iterable[Ended]) -> None:
         if row.kind is Kind.STEP:
             minute.steps[row.status] = minute.steps.get(row.status, 0) + 1
         minute.moves[row.status] = minute.moves.get(row.status, 0) + 1
+        if row.attempt:
+            minute.attempts += 1
+            minute.started += row.attempt == 1
+            minute.milliseconds += row.milliseconds
+            minute.recorded_bytes += row.recorded_bytes
         if row.attempt == 1 and row.start_delay_ms is not None:
             minute.delays[bisect_left(START_DELAY_BUCKETS_MS, row.start_delay_ms)] += 1
             minute.late += row.start_delay_ms > LATE_ABOVE_MS
     if minutes:
-        run("statistics/add_to_minutes", _columns(minutes))
+        run("statistics/add_to_minutes", _columns(minutes) | totals.columns(counted))
 
 
 def prune(before: datetime) -> int:
@@ -105,4 +119,8 @@ def _columns(minutes: dict[tuple[UUID, datetime], _Minute]) -> dict[str, object]
         "steps_failed": of_steps(Status.FAILED),
         "runs_succeeded": of_runs(Status.SUCCEEDED),
         "runs_failed": of_runs(Status.FAILED),
+        "started": [minute.started for minute in minutes.values()],
+        "attempts": [minute.attempts for minute in minutes.values()],
+        "milliseconds": [minute.milliseconds for minute in minutes.values()],
+        "recorded_bytes": [minute.recorded_bytes for minute in minutes.values()],
     }

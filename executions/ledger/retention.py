@@ -1,20 +1,22 @@
 """Retention: remove old days from the history without making other sessions wait.
 
-1. A day gets no further rows once no execution up to its end is open. Its table is marked and
-   detached from its parent concurrently: that waits for the parent's users, and no session waits
-   for it.
-2. The table, which no statement can write to now, gets a name of its own.
-3. Where an archive is kept, the table is written to it and read back.
-4. The table is dropped, which locks nothing but itself.
+1. A day gets no further rows once no execution up to its end is open. Its table is detached from
+   its parent, marked, and given a name of its own, in one transaction. That waits 50 ms for the
+   parent's users, and sessions that come meanwhile wait for it; then it ends and tries again later.
+2. Where an archive is kept, the table is written to it and read back.
+3. The table is dropped, which locks nothing but itself.
 
 Each step shows in the catalogue, so that the next run continues there after a crash. An end that is
 recorded between the check for open executions and the detachment leaves with its day. The
-housekeeping stage calls this.
+housekeeping stage calls this. Functions with the owner's rights take the steps: detaching without
+any lock that others wait for (CONCURRENTLY) needs a session of the owner's, and no process has one
+(decision 0078).
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -40,9 +42,11 @@ Session = psycopg.Connection[tuple[Any, ...]]
 _LONGEST_SECONDS = 300.0
 #: A transaction older than this is a dump or a report; no detachment begins beside it.
 _OLD_READER_SECONDS = 10.0
-#: Longest waits in milliseconds, for locks and for the statement. No session waits for a
-#: detachment, and it outwaits every statement of the product, which may take half a minute.
-_DETACHING = (40_000, 120_000)
+#: A detachment is tried so often, and after so long: together longer than most statements, which
+#: may take half a minute.
+_TRIES, _PAUSE_SECONDS = 40, 1.0
+#: Longest waits in milliseconds, for locks and for the statement.
+_DETACHING = (1_000, 30_000)
 _DROPPING = (1_000, 30_000)
 _WITHOUT_END = (10_000, 0)
 #: A running round may have a day to archive, which takes minutes.
@@ -57,6 +61,11 @@ class _Day(NamedTuple):
     parent: str
     table: str
     half_detached: bool
+
+    @property
+    def kind(self) -> str:
+        """Return which of DAILY_TABLES it is."""
+        return self.table.rpartition("_")[0]
 
     @property
     def name(self) -> str:
@@ -141,20 +150,14 @@ def _letting_go(session: Session, before: str) -> Iterator[str]:
     if conf().archive_dir:
         # Check before any day leaves the ledger.
         check_writable(Path(conf().archive_dir))
-    _take_marks_back(session)
+    # A day that an operator detaches by hand must have no mark.
+    session.execute(statement("retention/take_marks_back"))
     yield from _drop_leaving(session)
     for day in _days_before(session, before):
         if time.monotonic() > until or not (day.half_detached or _may_go(day)):
             return
-        _detach(session, day)
+        _detach(session, day.table)
         yield from _drop_leaving(session)
-
-
-def _take_marks_back(session: Session) -> None:
-    """Unmark tables in the ledger: a day that an operator detaches by hand must have no mark."""
-    for (table,) in session.execute(statement("retention/marked_in_ledger"), _MARK).fetchall():
-        names = {"table": sql.Identifier(table), "text": sql.Literal("")}
-        change(session, statement("retention/describe"), **names)
 
 
 def _days_before(session: Session, before: str) -> list[_Day]:
@@ -169,7 +172,7 @@ def _days_before(session: Session, before: str) -> list[_Day]:
 
 
 def _may_go(day: _Day) -> bool:
-    seconds = {"parent": day.parent, "seconds": _OLD_READER_SECONDS}
+    seconds = {"kind": day.kind, "seconds": _OLD_READER_SECONDS}
     if rows("retention/has_old_reader", seconds)[0][0]:
         log.info("day_waits", extra={"table": day.table, "reason": "a long transaction reads"})
         return False
@@ -180,28 +183,40 @@ def _may_go(day: _Day) -> bool:
     return True
 
 
-def _detach(session: Session, day: _Day) -> None:
-    names = {"parent": sql.Identifier(day.parent), "table": sql.Identifier(day.table)}
+def _detach(session: Session, table: str) -> None:
+    """Take a day's table out of the ledger and put it aside.
+
+    Raise psycopg.errors.LockNotAvailable when other sessions have used its parent all the time.
+    """
+    kind, _, day = table.rpartition("_")
     wait_at_most(session, _DETACHING)
-    if day.half_detached:
-        change(session, statement("retention/finish_detaching"), **names)
-    else:
-        mark = sql.Literal(days.LEAVING)
-        change(session, statement("retention/describe"), text=mark, table=names["table"])
-        change(session, statement("retention/detach_day"), **names)
-    days.put_aside(day.table)
+    pause = threading.Event()
+    for left in reversed(range(_TRIES)):
+        try:
+            session.execute(statement("retention/let_day_go"), _named(kind, day))
+            return
+        except psycopg.errors.LockNotAvailable:
+            if not left:
+                raise
+        pause.wait(_PAUSE_SECONDS)
 
 
 def _drop_leaving(session: Session) -> Iterator[str]:
     for (table,) in session.execute(statement("retention/detached"), _MARK).fetchall():
-        days.put_aside(table)
+        _detach(session, table)
     for (table,) in session.execute(statement("retention/leaving")).fetchall():
-        parent, day, *_ = table.split("_")
+        kind, day, _, number = table.split("_")
+        named = _named(kind, day) | {"number": int(number)}
         if conf().archive_dir:
-            _archive(session, Source(table, parent, f"{days.day_of(day):%Y-%m-%d}"))
+            session.execute(statement("retention/open_left_day"), named)
+            _archive(session, Source(table, kind, f"{days.day_of(day):%Y-%m-%d}"))
         wait_at_most(session, _DROPPING)
-        change(session, statement("prune/drop_day"), table=sql.Identifier(table))
+        session.execute(statement("retention/drop_left_day"), named)
         yield table
+
+
+def _named(kind: str, day: str) -> dict[str, Any]:
+    return {"kind": kind, "day": days.day_of(day).date()}
 
 
 def _archive(session: Session, source: Source) -> None:

@@ -53,6 +53,11 @@ class Moved(NamedTuple):
     trace_context: str | None
     #: The run of a workflow that it is a step of.
     run_id: UUID | None
+    #: Of the attempt: its duration, and the bytes of its sealed answer or log.
+    milliseconds: int
+    recorded_bytes: int
+    #: From the later of its due time and its handing out to its start; None for leased work.
+    waited_ms: float | None
     #: False where it had ended before; see first_ends.
     first: bool
 
@@ -67,6 +72,8 @@ class Moved(NamedTuple):
             self.start_delay_ms,
             self.minute,
             Kind.STEP if is_of_step(self.revision) else Kind.TASK,
+            self.milliseconds,
+            self.recorded_bytes,
         )
 
     @property
@@ -129,14 +136,18 @@ def begin_tasks(task_ids: list[UUID]) -> None:
         task_transitions.begin(waiting)
 
 
-def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
+def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> set[UUID]:
     """Settle the tasks of moved executions; wake the gate where work waits for a freed place.
 
-    ``freed`` are the tasks whose places these took; no other task is checked.
+    ``freed`` are the tasks whose places these took; no other task is checked. Return the recurring
+    tasks whose work the gate decides on, now locked: others have no budget.
     """
     said = _by_task([row for row in moved if row.revision < FIRST_REDIRECTED])
+    gated: set[UUID] = set()
     if said:
-        recurring = {row[0] for row in rows("complete/lock_tasks", {"task_ids": of_uuids(said)})}
+        locked = rows("complete/lock_tasks", {"task_ids": of_uuids(said)})
+        recurring = {row[0] for row in locked}
+        gated = {row[0] for row in locked if row[1]}
         one_time = {task: one for task, one in said.items() if task not in recurring}
         if one_time:
             task_transitions.settle(_columns(one_time))
@@ -150,6 +161,7 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
         wanted = {"task_ids": list(set(freed))}
         if rows("gate/somebody_waits", wanted)[0][0]:
             wake_schedulers_in(0.0)
+    return gated
 
 
 def _columns(said: Mapping[UUID, _Said]) -> dict[str, object]:

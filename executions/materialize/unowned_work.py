@@ -8,6 +8,7 @@ by the same threshold and grace. A lack of workers is no misfire: such work wait
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.ids import first_id_at, moment_of
 from shared.sql import rows, run
+from tasks.budgets import purses
 
 log = logging.getLogger("executions.engine.neglected")
 
@@ -73,7 +75,7 @@ def _unprepare(asked: dict[str, Any], low: UUID, high: UUID) -> tuple[int, int, 
         return 0, 0, None
     columns = [list(column) for column in zip(*locked, strict=True)]
     tasks, tenants, partitions, firsts, untils = columns
-    [(count, first)] = rows(
+    [(count, first, counted)] = rows(
         "materialize/unprepare_neglected",
         {
             "tasks": tasks,
@@ -85,4 +87,6 @@ def _unprepare(asked: dict[str, Any], low: UUID, high: UUID) -> tuple[int, int, 
             "high": high,
         },
     )
+    # The gate counts again what it lets through again.
+    purses.give_back(Counter(counted))
     return len(tasks), count, first

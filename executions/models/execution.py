@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from executions.choices import FINAL, LEASED, Status, Trigger
 from executions.querysets import ExecutionQuerySet
 from shared.trace_context import MAX_LENGTH
+from tasks.choices import CONCURRENCY_KEY_LENGTH
 
 
 class Execution(models.Model):
@@ -29,6 +30,9 @@ class Execution(models.Model):
     ours, at a receiver that answered 202 or a worker that has leased it: from then on heartbeats
     keep its lease. ``run_id``, ``step``, ``item`` and ``take`` are set where a run of a workflow
     has begun it: the run, the step's number, that of a fan-out's item and the run's take.
+    ``concurrency_key`` is the key that it shares with other work; while that has no place for it,
+    ``key_place`` is 0, or -1 if a pause keeps it from asking, and it is ``held``. With a place it
+    is 1, or 2 for a place that it keeps through its retries.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -88,6 +92,10 @@ class Execution(models.Model):
     step = models.SmallIntegerField(null=True)
     item = models.IntegerField(null=True)
     take = models.SmallIntegerField(null=True)
+    concurrency_key = models.CharField(
+        max_length=CONCURRENCY_KEY_LENGTH, null=True, db_collation="C"
+    )
+    key_place = models.SmallIntegerField(null=True)
     span_last = models.DateTimeField(null=True)
     span_count = models.PositiveBigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())

@@ -27,6 +27,10 @@ class MinuteStat(models.Model):
     minute has an execution that was cancelled before its start. All of these count calls: those of
     tasks and of steps of workflows. The steps among them are counted once more, and beside them the
     runs, so that failures of tasks and of runs can be told without those of steps.
+
+    For the usage of a day: ``started`` counts first attempts, ``attempts`` all of them,
+    ``execution_ms`` adds up their durations, and ``recorded_bytes`` the answers and logs that the
+    attempts keep, encrypted. An execution that failed without a start has no attempt.
     """
 
     pk = models.CompositePrimaryKey("tenant_id", "minute")
@@ -42,6 +46,10 @@ class MinuteStat(models.Model):
     steps_failed = models.IntegerField(default=0, db_default=0)
     runs_succeeded = models.IntegerField(default=0, db_default=0)
     runs_failed = models.IntegerField(default=0, db_default=0)
+    started = models.IntegerField(default=0, db_default=0)
+    attempts = models.IntegerField(default=0, db_default=0)
+    execution_ms = models.BigIntegerField(default=0, db_default=0)
+    recorded_bytes = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "minute_stats"

@@ -16,6 +16,9 @@ class Pool(models.Model):
     workers; null is no limit.
     """
 
+    #: Whether the transaction at hand has made it by a lease; not stored.
+    is_new = False
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=50)

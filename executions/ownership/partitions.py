@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
+from executions.ledger import totals
 from executions.loop import refusals
 from shared.conf import conf
 from shared.notify import wake_schedulers_now
@@ -29,6 +30,8 @@ from shared.sql_arrays import of_integers
 OUTAGE_SECONDS = 1.0
 #: A restart of Redis takes less time, and affects all schedulers alike.
 CUT_OFF_AFTER_SECONDS = 5.0
+#: From a claim to the moment when its sending has succeeded or failed, at most.
+_PASS_SECONDS = 5.0
 
 
 def fair_share(node: UUID, live: Sequence[UUID], count: int) -> set[int]:
@@ -59,7 +62,9 @@ class Partitions:
     ``unowned`` maps partitions to the last stretch in which they had no scheduler. ``neglected``
     has the ones whose prepared work has not been judged since; none of it is released until
     :mod:`~executions.materialize.unowned_work` has judged it. ``inherited`` maps partitions of a
-    lost scheduler to the moment of the takeover: it may not have sent its last claims.
+    lost scheduler to the moment of the takeover: it may not have sent its last claims. In the
+    stretch of time ``unsent`` a lost scheduler may have claimed work of any partition without
+    sending it.
     """
 
     def __init__(self, node: UUID | None = None) -> None:
@@ -68,6 +73,7 @@ class Partitions:
         self.unowned: dict[int, Unowned] = {}
         self.neglected: dict[int, Unowned] = {}
         self.inherited: dict[int, datetime] = {}
+        self.unsent: tuple[datetime, datetime] | None = None
         self._held: dict[int, int] = {}
         self._share: tuple[tuple[UUID, ...], set[int]] = ((), set())
         self._trusted_until = float("-inf")
@@ -103,7 +109,7 @@ class Partitions:
         """Beat, renew, release and take; return the seconds until the next call."""
         ttl = conf().partition_lease_seconds
         started = time.monotonic()
-        valid, share, owned = self._beat(ttl)
+        valid, share, owned, unjudged = self._beat(ttl)
         renewed = {p: e for p, e in owned.items() if valid and e == self._held.get(p)}
         taken: dict[int, int] = {}
         # Including partitions that it owns in the database but not in ``held``: no other scheduler
@@ -121,7 +127,10 @@ class Partitions:
         lost = len(self._held.keys() - renewed.keys())
         self._held = kept
         self.unowned = {p: found for p, found in self.unowned.items() if p in kept}
-        self.neglected = {p: found for p, found in self.neglected.items() if p in kept}
+        # Also what another process has noted since this one took the partition, such as one that
+        # owned it before: no scheduler would claim of it, and none would judge it.
+        known = {p: found for p, found in unjudged.items() if p in renewed} | self.neglected
+        self.neglected = {p: found for p, found in known.items() if p in kept}
         self.inherited = {p: since for p, since in self.inherited.items() if p in kept}
         self._trusted_until = started + ttl - 1.0
         refusals.note(refusals.LEASES, lost)
@@ -146,11 +155,19 @@ class Partitions:
             self.note_redis(reached=True)
 
     def judge_again(self, came_back: Iterable[tuple[int, datetime]]) -> None:
-        """Note returned work, by partition and due time: an outage may have made it late."""
+        """Note returned work, by partition and due time: an outage may have made it late.
+
+        Call it in the transaction that returns the work: no scheduler may claim it unjudged.
+        """
+        found: dict[int, Unowned] = {}
         for partition, due_at in came_back:
             unowned = self.unowned.get(partition)
             if unowned is not None and unowned.since <= due_at < unowned.until:
-                self.neglected[partition] = unowned
+                found[partition] = unowned
+        if found:
+            until = [stretch.until for stretch in found.values()]
+            run("leases/judge_again", {"partitions": list(found), "until": until})
+            self.neglected |= found
 
     def note_redis(self, *, reached: bool) -> None:
         """Note whether Redis was reached just now: without it this scheduler cannot send work."""
@@ -171,24 +188,40 @@ class Partitions:
         run("leases/release_all", {"node": self.node})
         run("leases/drop_node", {"node": self.node})
         self._held = {}
-        self.unowned, self.neglected, self.inherited = {}, {}, {}
+        self.unowned, self.neglected, self.inherited, self.unsent = {}, {}, {}, None
         wake_schedulers_now()
 
-    def _beat(self, ttl: float) -> tuple[bool, set[int], dict[int, int]]:
+    def _beat(self, ttl: float) -> tuple[bool, set[int], dict[int, int], dict[int, Unowned]]:
         """Renew the lease; return whether it was valid, the fair share, and the owned partitions.
 
-        The owned partitions are a map of partition to epoch, as the database has it.
+        The owned partitions are a map of partition to epoch, as the database has it. The last are
+        the ones among them that wait to be judged.
         """
         node = {"node": self.node, "name": self.name, "pid": os.getpid(), "ttl": ttl}
-        beat, found, owned = together(
+        beat, found, owned, unjudged = together(
             ("leases/beat_node", {**node, "reaches_redis": self._reaches_redis}),
             ("leases/live_nodes", {"ttl": ttl}),
             ("leases/owned", {"node": self.node}),
+            ("leases/unjudged", {"node": self.node}),
         )
         live = tuple(row[0] for row in found.rows)
         if live != self._share[0]:
+            self._note_lost(set(self._share[0]) - set(live))
             self._share = (live, fair_share(self.node, live, conf().partition_count))
-        return beat.rows[0][0], self._share[1], dict(owned.rows)
+        waiting = {partition: Unowned(*stretch) for partition, *stretch in unjudged.rows}
+        return beat.rows[0][0], self._share[1], dict(owned.rows), waiting
+
+    def _note_lost(self, gone: set[UUID]) -> None:
+        """Note when lost schedulers may have claimed work that they did not send."""
+        if not gone:
+            return
+        # One that lost Redis goes on with its heartbeat, and is cut off after a while. Its next
+        # heartbeat says so, and this scheduler reads that with its own next one.
+        before = _PASS_SECONDS + CUT_OFF_AFTER_SECONDS + 2 * conf().partition_renew_seconds
+        [(since, now)] = rows("leases/lost_since", {"nodes": list(gone), "before": before})
+        if since is not None:
+            first = self.unsent[0] if self.unsent else since
+            self.unsent = (min(since, first), now)
 
     def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
         parameters = {"node": self.node, "partitions": list(wanted), "ttl": ttl}
@@ -196,6 +229,7 @@ class Partitions:
         self.inherited |= {partition: now for partition, _, now, inherited in taken if inherited}
         if taken:
             run("leases/drop_dead_nodes")
+            totals.add({totals.EXPIRED_PARTITIONS: sum(row[3] for row in taken)})
             asked = {"partitions": [partition for partition, *_ in taken]}
             for partition, since, until, unjudged_since in rows("leases/unowned", asked):
                 self.unowned[partition] = Unowned(since, until)

@@ -17,6 +17,7 @@ from django.db import transaction
 
 from executions import transitions
 from executions.choices import AttemptOutcome, Status
+from executions.ledger import totals
 from executions.loop.clocks import database_now
 from executions.transitions import Finish
 from shared.sql import json_value, rows
@@ -68,7 +69,9 @@ def expire(bounds: dict[str, Any], limit: int) -> int:
         # Locked until the commit: a heartbeat that comes now finds its lease gone.
         found = [_Expired(*row) for row in rows("callback/expired", parameters)]
         now = database_now()
-        return len(transitions.finish([_end_of(row, now) for row in found]))
+        ended = len(transitions.finish([_end_of(row, now) for row in found]))
+        totals.add({totals.EXPIRED_EXECUTIONS: ended})
+        return ended
 
 
 def _end_of(row: _Expired, now: datetime) -> Finish:

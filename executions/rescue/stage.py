@@ -17,6 +17,7 @@ from typing import Any
 from django.db import transaction
 
 from executions import transitions
+from executions.ledger import totals
 from executions.loop import looks
 from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
@@ -56,7 +57,7 @@ class Rescuer:
             held = list(self.partitions.held)
             first = looks.first_lease(held, self.bounds)
             if first is None:
-                self.partitions.inherited = {}
+                self.partitions.inherited, self.partitions.unsent = {}, None
                 self.silence.lost(frozenset())
                 return Counts(next_in=_RESTING_SECONDS)
             bounds, self._first = {"partitions": held, "first": first}, None
@@ -73,6 +74,7 @@ class Rescuer:
     def _rescue_queued(self, bounds: dict[str, Any]) -> int:
         lost, inherited = self.silence.lost_ago(), self.partitions.inherited
         incarnation, settled = self.silence.incarnation()
+        unsent_since, unsent_until = self.partitions.unsent or (None, None)
         parameters = {
             **bounds,
             "incarnation": incarnation,
@@ -81,11 +83,13 @@ class Rescuer:
             "lost_ago": list(lost.values()),
             "inherited": list(inherited),
             "since": list(inherited.values()),
+            "unsent_since": unsent_since,
+            "unsent_until": unsent_until,
             "limit": _BATCH,
         }
         found = rows("rescue/expired_queued", parameters)
         if not found:
-            self.partitions.inherited = {}
+            self.partitions.inherited, self.partitions.unsent = {}, None
             return 0
         holders = start_guard.void([row[1] for row in found])
         now = database_now()
@@ -95,12 +99,13 @@ class Rescuer:
             free = {row[0] for row in rows("rescue/lock_free", {**bounds, "ids": ids})}
             pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
             moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
+            totals.add({totals.EXPIRED_EXECUTIONS: len(moved)})
             self.partitions.judge_again((row[2], row[3]) for row, by in pairs if not by)
             self._first = min((row[3] for row, by in pairs if not by), default=None)
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
         if len(pairs) == len(found) < _BATCH:
             # Not before: the next look handles a failure or a locked row.
-            self.partitions.inherited = {}
+            self.partitions.inherited, self.partitions.unsent = {}, None
         return len(moved)
 
     def _rescue_running(self, bounds: dict[str, Any]) -> int:
@@ -117,4 +122,6 @@ class Rescuer:
         with transaction.atomic():
             found = rows("rescue/lost_running", parameters)
             now = database_now()
-            return len(transitions.finish([losses.end_of(row, now) for row in found]))
+            ended = len(transitions.finish([losses.end_of(row, now) for row in found]))
+            totals.add({totals.EXPIRED_EXECUTIONS: ended})
+            return ended

@@ -14,12 +14,14 @@ WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
-        worker, held, gated, series_id, error_code, error_message, trace_context, created_at
+        worker, held, gated, series_id, error_code, error_message, trace_context, created_at,
+        concurrency_key, key_place
     )
     SELECT p.id, t.tenant_id, t.id, t.partition, greatest(7, t.priority), t.pool,
            t.destination, t.version, 'PENDING', '', 'backfill',
            p.scheduled_for, p.due_at, 0, t.max_attempts, 0, t.timeout_seconds, '',
-           '', true, true, %(job)s, '', '', %(trace)s, now()
+           '', true, true, %(job)s, '', '', %(trace)s, now(), t.concurrency_key,
+           CASE WHEN t.concurrency_key IS NOT NULL THEN 0 END
     FROM tasks t
     CROSS JOIN unnest(
         %(ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(due_at)s::timestamptz[]

@@ -96,13 +96,27 @@ WHERE e.status IN ('QUEUED', 'RUNNING') AND e.lease_expires_at >= %(first)s
 ORDER BY e.lease_expires_at LIMIT %(limit)s
 FOR NO KEY UPDATE OF e SKIP LOCKED
 
+-- name: tenant
+-- Returns the tenant of an execution, which nothing but a verified token has named yet. By primary
+-- key, in the open ones and in one day.
+SELECT e.tenant_id FROM executions e WHERE e.id = %(id)s
+
+-- name: secrets_of_holder
+-- Returns the tenant of an execution that has not ended, and the names of the secrets that its
+-- target uses. Primary keys.
+SELECT e.tenant_id, r.definition #> '{target,named_secrets}'
+FROM open_executions e
+JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
+WHERE e.id = %(id)s
+
 -- name: holder
 -- Locks one execution for the holder of its token, against every other end of it. Primary key.
 SELECT e.id, e.tenant_id, e.status, e.fencing_token, e.attempt, e.max_attempts, e.scheduled_for,
        e.cancel_requested_at IS NOT NULL, e.worker, e.pool LIKE 'pull.%%',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
             WHEN e.attempt > 1 THEN e.accepted_at ELSE e.started_at END,
-       r.definition -> 'retry_policy', e.pool, e.reason
+       r.definition -> 'retry_policy', e.pool, e.reason,
+       r.definition #> '{target,named_secrets}'
 FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.id = %(id)s
@@ -114,7 +128,8 @@ SELECT e.id, e.tenant_id, e.status, e.fencing_token, e.attempt, e.max_attempts, 
        e.cancel_requested_at IS NOT NULL, e.worker, e.pool LIKE 'pull.%%',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
             WHEN e.attempt > 1 THEN e.accepted_at ELSE e.started_at END,
-       r.definition -> 'retry_policy', e.pool, e.reason
+       r.definition -> 'retry_policy', e.pool, e.reason,
+       r.definition #> '{target,named_secrets}'
 FROM ended_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.id = %(id)s

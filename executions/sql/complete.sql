@@ -94,13 +94,13 @@ kept AS (
         max_attempts, lost_count, timeout_seconds, fencing_token, incarnation, worker, held, counted,
         series_id, cancel_requested_at, response_status, error_code, error_message, accepted_at,
         sealed_payload, sealed_progress, sealed_result, parent_id, trace_context, created_at,
-        run_id, step, item, take)
+        run_id, step, item, take, concurrency_key)
     SELECT id, tenant_id, task_id, partition, priority, pool, destination, revision, final, why,
            trigger, scheduled_for, due_at, queued_at, first_started_at, ended_at, delay_ms, number,
            max_attempts, lost, timeout_seconds, fencing_token, '', by_worker, held, counted,
            series_id, cancel_requested_at, coalesce(answer, response_status), code, message,
            accepted_at, sealed_payload, sealed_progress, coalesce(result, sealed_result), parent_id,
-           trace_context, created_at, run_id, step, item, take
+           trace_context, created_at, run_id, step, item, take, concurrency_key
     FROM ended
     ON CONFLICT (id) DO NOTHING RETURNING id
 ), tried AS (
@@ -127,8 +127,13 @@ SELECT id, tenant_id, final, number,
        CASE WHEN pool NOT LIKE 'pull.%%' THEN delay_ms END,
        date_trunc('minute', least(ended_at, now()), 'UTC'),
        task_id, trigger, revision, ended_at,
-       CASE WHEN counted THEN task_id END,
-       final <> 'SUCCEEDED', why, trace_context, run_id, id IN (SELECT id FROM kept)
+       CASE WHEN counted OR key_place > 0 THEN task_id END,
+       final <> 'SUCCEEDED', why, trace_context, run_id,
+       greatest(coalesce(round(extract(epoch FROM ended_at - began_at) * 1000), 0), 0)::bigint,
+       coalesce(octet_length(sealed), 0),
+       CASE WHEN pool NOT LIKE 'pull.%%'
+            THEN extract(epoch FROM began_at - greatest(due_at, queued_at))::float8 * 1000 END,
+       id IN (SELECT id FROM kept)
 FROM ended
 
 -- name: try_again
@@ -153,13 +158,17 @@ moved AS (
         -- The next attempt is not accepted yet.
         accepted_at = NULL, response_status = coalesce(o.response_status, e.response_status),
         error_code = o.error_code, error_message = o.error_message,
-        sealed_result = coalesce(o.result, e.sealed_result)
+        sealed_result = coalesce(o.result, e.sealed_result),
+        -- Gives back its key's place until the next attempt, unless the key is in strict order.
+        held = e.held OR coalesce(e.key_place = 1, false),
+        key_place = CASE WHEN e.key_place = 1 THEN -e.held::integer ELSE e.key_place END
     FROM outcomes o
     WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token AND CASE
         WHEN e.status IN ('QUEUED', 'RUNNING') AND e.cancel_requested_at IS NULL THEN true
         ELSE false END
     RETURNING e.id, e.tenant_id, e.task_id, e.trigger, e.revision, e.attempt, e.fencing_token,
-              e.worker, e.pool, e.start_delay_ms, e.queued_at, old.due_at AS was_due
+              e.worker, e.pool, e.start_delay_ms, e.queued_at, old.due_at AS was_due,
+              old.key_place = 1 AS leaves
 ), tried AS (
     INSERT INTO attempts (
         id, execution_id, tenant_id, number, fencing_token, worker, due_at, queued_at, started_at,
@@ -176,8 +185,14 @@ moved AS (
 SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
        CASE WHEN m.pool NOT LIKE 'pull.%%' THEN m.start_delay_ms END,
        date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC'),
-       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, false, '', NULL, NULL::uuid,
-       true
+       m.task_id, m.trigger, m.revision, NULL::timestamptz, CASE WHEN m.leaves THEN m.task_id END,
+       false, '', NULL, NULL::uuid,
+       greatest(coalesce(round(extract(epoch FROM coalesce(o.finished_at, now()) - o.started_at)
+                               * 1000), 0), 0)::bigint,
+       coalesce(octet_length(o.sealed), 0),
+       CASE WHEN m.pool NOT LIKE 'pull.%%'
+            THEN extract(epoch FROM o.started_at - greatest(m.was_due, m.queued_at))::float8 * 1000
+            END, true
 FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
 
 -- name: lock_free
@@ -223,20 +238,26 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: defer
--- Moves QUEUED to PENDING under the token, parked: its destination has no capacity. No attempt is
--- used and its due time stays. The event keeps queued_at, which the row loses. An existing reason,
--- for which the execution was made, stays, too.
+-- Moves QUEUED to PENDING under the token, parked: its destination has no capacity. Work whose tenant
+-- has reached a limit is not parked: dispatch leaves out the tenant. No attempt is used and its due
+-- time stays. The event keeps queued_at, which the row loses, and the limit. An existing reason, for
+-- which the execution was made, stays, too.
 WITH moved AS (
     UPDATE open_executions e
-    SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL, parked = true,
+    SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL, parked = o.quota = '',
         reason = CASE WHEN e.reason = '' THEN o.reason ELSE e.reason END
-    FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(reasons)s::text[]) AS o (id, token, reason)
+    FROM unnest(
+        %(ids)s::uuid[], %(tokens)s::bigint[], %(reasons)s::text[], %(quotas)s::text[],
+        %(until)s::timestamptz[]
+    ) AS o (id, token, reason, quota, until)
     WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token
       AND CASE e.status WHEN 'QUEUED' THEN true ELSE false END  -- As in finish.
-    RETURNING e.id, e.tenant_id, e.task_id, old.queued_at
+    RETURNING e.id, e.tenant_id, e.task_id, old.queued_at, o.quota, o.until
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id, data)
-    SELECT tenant_id, 'execution.deferred', id, task_id, jsonb_build_object('queued_at', queued_at)
+    SELECT tenant_id, 'execution.deferred', id, task_id,
+           jsonb_build_object('queued_at', queued_at) || CASE WHEN quota = '' THEN '{}'
+               ELSE jsonb_build_object('limit', quota, 'until', until) END
     FROM moved
 )
 SELECT id, task_id FROM moved
@@ -255,7 +276,7 @@ WITH gone AS (
     INSERT INTO ended_executions
     SELECT r.* FROM gone g CROSS JOIN LATERAL jsonb_populate_record(g.e, jsonb_build_object(
         'status', 'CANCELLED', 'reason', %(reason)s::text, 'finished_at', now(),
-        'lease_expires_at', NULL, 'gated', false,
+        'lease_expires_at', NULL, 'gated', false, 'key_place', NULL,
         'cancel_requested_at', coalesce((g.e).cancel_requested_at, now()))) AS r
     ON CONFLICT (id) DO NOTHING RETURNING id
 ), logged AS (
@@ -267,7 +288,7 @@ WITH gone AS (
     FROM gone WHERE (e).run_id IS NOT NULL
 )
 SELECT (e).id, (e).task_id, (e).trigger, (e).revision, now(),
-       CASE WHEN (e).counted THEN (e).task_id END, (e).run_id, (e).id IN (SELECT id FROM kept)
+       CASE WHEN (e).counted OR (e).key_place > 0 THEN (e).task_id END, (e).run_id, (e).id IN (SELECT id FROM kept)
 FROM gone
 
 -- name: request_cancel
@@ -297,35 +318,41 @@ SELECT m.id, m.task_id, t.run_id FROM marked m LEFT JOIN told t ON t.execution_i
 -- finish. Primary keys of the days between the bounds.
 SELECT e.id, e.tenant_id, e.status, e.attempt, NULL::float8, date_trunc('minute', e.finished_at, 'UTC'),
        e.task_id, e.trigger, e.revision, e.finished_at, NULL::uuid, true, e.reason, e.trace_context,
-       e.run_id, true
+       e.run_id, 0, 0, NULL::float8, true
 FROM ended_executions e
 WHERE e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
   AND e.attempt = 0 AND e.finished_at = now()
 
 -- name: insert_dead_letters
 -- Inserts one dead letter per execution that failed for good, in the transaction that fails it; the
--- payload is copied as it is, encrypted, or named by the task's version.
-INSERT INTO dead_letters (
-    id, tenant_id, task_id, execution_id, error_code, error_message, error_signature,
-    attempt_count, revision, sealed_payload, resolved, resolution, note, resolved_by, created_at
+-- payload is copied as it is, encrypted, or named by the task's version. Counts them for metrics.
+WITH made AS (
+    INSERT INTO dead_letters (
+        id, tenant_id, task_id, execution_id, error_code, error_message, error_signature,
+        attempt_count, revision, sealed_payload, resolved, resolution, note, resolved_by, created_at
+    )
+    SELECT d.id, e.tenant_id, e.task_id, e.id, e.error_code, e.error_message, d.signature,
+           e.attempt, e.revision, e.sealed_payload, false, '', '', '', now()
+    FROM unnest(%(ids)s::uuid[], %(execution_ids)s::uuid[], %(signatures)s::text[])
+         AS d (id, execution_id, signature)
+    JOIN ended_executions e
+      ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
+    ON CONFLICT (execution_id) DO NOTHING
+    RETURNING id
 )
-SELECT d.id, e.tenant_id, e.task_id, e.id, e.error_code, e.error_message, d.signature,
-       e.attempt, e.revision, e.sealed_payload, false, '', '', '', now()
-FROM unnest(%(ids)s::uuid[], %(execution_ids)s::uuid[], %(signatures)s::text[])
-     AS d (id, execution_id, signature)
-JOIN ended_executions e
-  ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
-ON CONFLICT (execution_id) DO NOTHING
+INSERT INTO metric_totals (series, counts)
+SELECT ARRAY['dead_letters'], ARRAY[count(*)] FROM made HAVING count(*) > 0
 
 -- name: lock_tasks
 -- Locks tasks in order of id, which prevents the deadlock of two sessions that share tasks, and
--- closes the race with a change of one; returns the ones with a cursor. A statement of its own, so that
--- the next one reads cursors and open work as they are once the locks are held.
+-- closes the race with a change of one; returns the ones with a cursor, and whether their work waits
+-- for the gate. A statement of its own, so that the next one reads cursors and open work as they are
+-- once the locks are held.
 WITH locked AS MATERIALIZED (
-    SELECT t.id, t.type FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
+    SELECT t.id, t.type, t.limited FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
     ORDER BY t.id FOR NO KEY UPDATE
 )
-SELECT id FROM locked WHERE type <> 'ONE_TIME'
+SELECT id, limited FROM locked WHERE type <> 'ONE_TIME'
 
 -- name: note_last_runs
 -- After lock_tasks: stores the last execution of each recurring task with its cursor, which is

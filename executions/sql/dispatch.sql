@@ -80,6 +80,47 @@ due AS MATERIALIZED (
     LIMIT %(limit)s + %(oldest)s
 )
 
+-- part: due_within
+-- The same without tenants that have reached a limit, and of others with limits as much as may be
+-- under way: by their name, or by their tier where no limit of executions is their own.
+due AS MATERIALIZED (
+    SELECT n.old, n.id, n.tenant_id, n.destination, n.priority, n.due_at FROM (
+        SELECT a.*, row_number() OVER (
+            PARTITION BY a.tenant_id ORDER BY a.old DESC, a.priority, a.due_at) AS number
+        FROM (
+            SELECT v.old, d.* FROM (VALUES
+                (true, %(eldest)s::smallint[], 0.0, %(oldest)s),
+                (false, %(priorities)s, 0.0, %(limit)s),
+                (false, %(priorities)s, 1.0, %(limit)s)
+            ) AS v (old, priorities, until, most)
+            CROSS JOIN LATERAL (
+                SELECT f.* FROM unnest(v.priorities::smallint[]) AS p CROSS JOIN LATERAL (
+                    SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at
+                    FROM open_executions e
+                    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+                      AND e.priority = p AND e.due_at >= (SELECT since FROM owned)[p + 1]
+                      AND (v.until = 0 OR e.due_at > now())
+                      AND e.due_at <= now() + v.until * %(window)s * interval '1 second'
+                      AND e.pool = %(pool)s AND (SELECT partitions FROM owned)[e.partition + 1]
+                      AND e.tenant_id <> ALL(%(left_out)s::uuid[])
+                    ORDER BY e.due_at
+                    LIMIT v.most
+                    FOR NO KEY UPDATE SKIP LOCKED
+                ) AS f
+                LIMIT v.most
+            ) AS d
+            LIMIT %(limit)s + %(oldest)s
+        ) AS a
+    ) AS n
+    JOIN tenants t ON t.id = n.tenant_id
+    LEFT JOIN unnest(%(limited)s::uuid[], %(places)s::integer[]) AS l (tenant_id, places)
+        ON l.tenant_id = n.tenant_id
+    LEFT JOIN unnest(%(tiers)s::text[], %(of_tiers)s::integer[]) AS r (tier, places)
+        ON r.tier = t.tier AND NOT t.unlimited
+            AND NOT t.quotas ?| ARRAY['executions_in_flight', 'executions_per_second']
+    WHERE n.number <= coalesce(l.places, r.places, n.number)
+)
+
 -- part: parked
 -- Locked parked work of destinations that have capacity again, in the order of ``due`` and with
 -- ``old_rooms`` for their oldest. Index open_executions_parked_idx.
@@ -119,7 +160,7 @@ placed AS (
         FROM due d WHERE d.old OR d.id NOT IN (SELECT id FROM due WHERE old)
     ) AS c
 ), judged AS (
-    SELECT p.id, p.turn, p.due_at, p.parked,
+    SELECT p.id, p.tenant_id, p.turn, p.due_at, p.parked,
            p.destination = '' OR p.place <= coalesce(
                r.room, least(2 * d.max_in_flight + 5, ceil(2 * d.rate_per_second) + 1), 2147483647
            ) AS fits,
@@ -141,6 +182,24 @@ chosen AS (
     LIMIT %(limit)s
 )
 
+-- part: chosen_within
+-- The same, and of tenants with limits as much as may be under way, whether it was parked or not.
+within AS (
+    SELECT j.id, j.turn, j.due_at, l.places, row_number() OVER (
+        PARTITION BY j.tenant_id ORDER BY j.turn, j.due_at, j.id) AS number
+    FROM judged j
+    LEFT JOIN unnest(%(limited)s::uuid[], %(places)s::integer[]) AS l (tenant_id, places)
+        ON l.tenant_id = j.tenant_id
+    WHERE j.fits AND j.tenant_id <> ALL(%(left_out)s::uuid[])
+), chosen AS (
+    SELECT w.id FROM within w WHERE w.places IS NULL OR w.number <= w.places
+    ORDER BY w.id IN (
+        SELECT o.id FROM within o WHERE o.turn < 10 AND (o.places IS NULL OR o.number <= o.places)
+        ORDER BY o.due_at, o.turn LIMIT %(oldest)s
+    ) DESC, w.turn, w.due_at
+    LIMIT %(limit)s
+)
+
 -- part: moved
 -- The chosen work, QUEUED under a new fencing token and a lease, with its event. Rows are updated by
 -- an array of their ids: for a table that was empty the planner expects a handful of rows, and would
@@ -150,7 +209,8 @@ moved AS (
     SET status = 'QUEUED', fencing_token = nextval('execution_token_seq'), queued_at = now(),
         incarnation = %(incarnation)s, parked = false,
         reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate',
-                                        'destination_in_flight') THEN '' ELSE e.reason END,
+                                        'destination_in_flight', 'tenant_limit')
+                      THEN '' ELSE e.reason END,
         lease_expires_at = greatest(now(), e.due_at) + %(margin)s * interval '1 second'
     WHERE e.id = ANY(ARRAY(SELECT id FROM chosen))
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
@@ -167,8 +227,8 @@ moved AS (
 described AS (
     SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
            m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
-           -- The URL apart: the rest is the same for many rows.
-           r.target - 'url' AS target, r.definition -> 'retry_policy' AS retry_policy, r.sealed,
+           -- Without URL and origin: the rest is the same for many rows.
+           r.target - '{url,origin}'::text[] AS target, r.definition -> 'retry_policy' AS retry_policy, r.sealed,
            m.destination, m.lost_count, m.sealed_progress,
            -- The values that templates may name, only for targets with templates.
            CASE WHEN (r.target ->> 'template')::boolean THEN jsonb_build_object(
@@ -190,12 +250,8 @@ described AS (
     LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
 )
 
--- name: claim_due
--- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
--- token and a lease. A destination gets at most its capacity. Due work beyond it is parked, so that
--- the next claim does not meet it. Returns a first row without id when nothing moved; the last
--- column counts the parked rows.
-WITH -- parts: owned, rooms, due, parked, judged, chosen, moved, described
+-- part: put_by
+-- Due work beyond the capacity of its destination, parked.
 put_by AS (
     UPDATE open_executions e
     SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
@@ -204,9 +260,144 @@ put_by AS (
       AND e.id = j.id
     RETURNING e.id
 )
+
+-- name: claim_due
+-- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
+-- token and a lease. A destination gets at most its capacity. Due work beyond it is parked, so that
+-- the next claim does not meet it. Returns a first row without id when nothing moved; the last
+-- column counts the parked rows.
+WITH -- parts: owned, rooms, due, parked, judged, chosen, moved, described, put_by
 SELECT m.*, p.parked FROM (SELECT count(*) AS parked FROM put_by) AS p
 LEFT JOIN described m ON true
 ORDER BY m.due_at
+
+-- part: ready
+-- One row: of each partition, by its number, whether its work may be released by any scheduler: it
+-- has an owner whose lease is valid, and no stretch without one whose prepared work still waits for
+-- the misfire policy. Read in the claim's own snapshot: a takeover that commits before it is seen.
+-- Index unowned_unjudged_idx.
+owned AS MATERIALIZED (
+    SELECT ARRAY(
+        SELECT r.partition IS NOT NULL FROM generate_series(0, 255) AS n LEFT JOIN (
+            SELECT l.partition FROM partition_leases l JOIN scheduler_nodes s ON s.id = l.owner
+            WHERE coalesce(least(l.expires_at, s.lease_expires_at) > now(), false)
+              AND NOT EXISTS (
+                  SELECT FROM unowned_stretches u
+                  WHERE u.partition = l.partition AND NOT u.judged)
+        ) AS r ON r.partition = n
+        ORDER BY n
+    ) AS partitions
+)
+
+-- part: quotas
+-- The places of each tenant in this claim; how many of them are for its oldest work, and which
+-- priority that has; the first and the last of its entries in ``levels``.
+quotas AS MATERIALIZED (
+    SELECT * FROM unnest(
+        %(of_tenants)s::uuid[], %(places)s::integer[], %(tenths)s::integer[],
+        %(oldest_of)s::smallint[], %(begins)s::integer[], %(ends)s::integer[]
+    ) AS q (tenant_id, places, tenth, eldest, begins, ends)
+)
+
+-- part: due_by_tenant
+-- Locked work of the tenants that have places, that is due within the window: by priority, then by
+-- due time, after the places of the oldest; then what is due soon. ``levels`` are the priorities
+-- that a tenant has waiting work of, with the due time of the first of each, so that a visit reads
+-- no entry of another tenant, and none before its work. Index open_executions_flow_idx.
+due AS MATERIALIZED (
+    SELECT d.* FROM quotas q CROSS JOIN LATERAL (
+        SELECT v.old, f.* FROM (VALUES
+            (true, q.tenth, '-infinity'::timestamptz, now()),
+            (false, q.places, '-infinity'::timestamptz, now()),
+            (false, q.places, now(), now() + %(window)s * interval '1 second')
+        ) AS v (old, most, after, until)
+        CROSS JOIN LATERAL (
+            SELECT g.* FROM unnest(
+                (%(levels)s::smallint[])[q.begins:q.ends],
+                (%(firsts)s::timestamptz[])[q.begins:q.ends]
+            ) AS p (priority, first)
+            CROSS JOIN LATERAL (
+                SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at
+                FROM open_executions e
+                WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+                  AND e.pool = %(pool)s AND e.pool NOT LIKE 'pull.%%'
+                  AND e.tenant_id = q.tenant_id AND e.priority = p.priority
+                  AND e.due_at >= p.first AND e.due_at > v.after AND e.due_at <= v.until
+                  AND (SELECT partitions FROM owned)[e.partition + 1]
+                ORDER BY e.due_at
+                LIMIT v.most
+                FOR NO KEY UPDATE SKIP LOCKED
+            ) AS g
+            WHERE NOT v.old OR p.priority = q.eldest
+            LIMIT v.most
+        ) AS f
+        LIMIT q.places + q.tenth
+    ) AS d
+)
+
+-- part: chosen_by_tenant
+-- What the batch takes of it: of each tenant as much as its places, the oldest first.
+aged AS (
+    SELECT j.id, j.tenant_id, j.turn, j.due_at, q.places, q.tenth, row_number() OVER (
+        PARTITION BY j.tenant_id ORDER BY j.turn >= 10, j.due_at, j.turn, j.id
+    ) AS age
+    FROM judged j JOIN quotas q ON q.tenant_id = j.tenant_id
+    WHERE j.fits
+), chosen AS (
+    SELECT r.id FROM (
+        SELECT a.id, a.places, row_number() OVER (
+            PARTITION BY a.tenant_id
+            ORDER BY (a.age <= a.tenth AND a.turn < 10) DESC, a.turn, a.due_at, a.id
+        ) AS place
+        FROM aged a
+    ) AS r
+    WHERE r.place <= r.places
+)
+
+-- name: claim_by_shares
+-- Moves work that is due within the window, of the tenants that have places and in any partition
+-- that is ready, to QUEUED under a new fencing token and a lease: of each tenant as much as its
+-- places. Destinations and the answer are as in claim_due.
+WITH -- parts: ready, rooms, quotas, due_by_tenant, parked, judged, chosen_by_tenant, moved, described, put_by
+SELECT m.*, p.parked FROM (SELECT count(*) AS parked FROM put_by) AS p
+LEFT JOIN described m ON true
+ORDER BY m.due_at
+
+-- name: claim_due_within
+-- The same while tenants have limits of what is in flight or starts in a second.
+WITH -- parts: owned, rooms, due_within, parked, judged, chosen_within, moved, described, put_by
+SELECT m.*, p.parked FROM (SELECT count(*) AS parked FROM put_by) AS p
+LEFT JOIN described m ON true
+ORDER BY m.due_at
+
+-- name: leased_of_tenants
+-- Counts what workers have of each of these tenants: all of it, and what has not started. Index
+-- open_executions_leased_idx.
+SELECT e.tenant_id, count(*), count(*) FILTER (WHERE e.status = 'QUEUED')
+FROM open_executions e
+WHERE e.status IN ('QUEUED', 'RUNNING') AND e.accepted_at IS NULL
+  AND e.lease_expires_at < '9999-01-01T00:00:00Z' AND e.pool NOT LIKE 'pull.%%'
+  AND e.tenant_id = ANY(%(tenants)s::uuid[])
+GROUP BY e.tenant_id
+
+-- name: leased_by_tenant
+-- Counts the same of every tenant of which workers have something. Index open_executions_leased_idx.
+SELECT e.tenant_id, count(*), count(*) FILTER (WHERE e.status = 'QUEUED')
+FROM open_executions e
+WHERE e.status IN ('QUEUED', 'RUNNING') AND e.accepted_at IS NULL
+  AND e.lease_expires_at < '9999-01-01T00:00:00Z' AND e.pool NOT LIKE 'pull.%%'
+GROUP BY e.tenant_id
+
+-- name: under_way_of_tenants
+-- Returns tenant and token of what workers have of these tenants, and the seconds for which the work
+-- may be under way: to the end of its lease, a moment where its start is not recorded. Index
+-- open_executions_leased_idx.
+SELECT e.tenant_id, e.fencing_token, CASE WHEN e.status = 'QUEUED' THEN 5.0
+       ELSE greatest(0, extract(epoch FROM e.lease_expires_at - now()))::float8 END
+FROM open_executions e
+WHERE e.status IN ('QUEUED', 'RUNNING') AND e.accepted_at IS NULL
+  AND e.lease_expires_at < '9999-01-01T00:00:00Z' AND e.pool NOT LIKE 'pull.%%'
+  AND e.tenant_id = ANY(%(tenants)s::uuid[])
 
 -- part: without_limits
 -- Those of the named executions that are due and on no hold, whose destination has neither a limit
@@ -294,11 +485,13 @@ GROUP BY pool
 -- name: leased
 -- Returns the same, with the number of destinations that each pool's work calls and the end of the
 -- first lease; leases that end before a lower bound are not read. Then returns each destination
--- that is asked for or has at least ``many``, with its queued work. Index
--- open_executions_leased_idx.
+-- that is asked for or has at least ``many``, with its queued work. Then, of the pools ``shared``,
+-- each tenant with its leased work, the part of it that was claimed before a moment, and the time
+-- now. Index open_executions_leased_idx.
 WITH grouped AS MATERIALIZED (
     SELECT pool, tenant_id, destination, count(*) AS leased,
-           count(*) FILTER (WHERE status = 'QUEUED') AS queued, min(lease_expires_at) AS first
+           count(*) FILTER (WHERE status = 'QUEUED') AS queued, min(lease_expires_at) AS first,
+           count(*) FILTER (WHERE queued_at < %(before)s) AS kept
     FROM open_executions
     WHERE status IN ('QUEUED', 'RUNNING') AND lease_expires_at >= %(since)s
       AND lease_expires_at < '9999-01-01T00:00:00Z' AND accepted_at IS NULL
@@ -311,6 +504,9 @@ UNION ALL
 SELECT pool, tenant_id, destination, leased, queued, NULL FROM grouped
 WHERE destination <> '' AND (leased >= %(many)s OR (tenant_id, destination) IN (
     SELECT * FROM unnest(%(tenants)s::uuid[], %(hosts)s::text[])))
+UNION ALL
+SELECT pool, tenant_id, NULL, sum(leased)::bigint, sum(kept)::bigint, clock_timestamp()
+FROM grouped WHERE pool = ANY(%(shared)s::text[]) GROUP BY pool, tenant_id
 
 -- name: parked_destinations
 -- Returns up to ``limit`` destinations with parked work, behind one: jumps from one to the next.

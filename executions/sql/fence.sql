@@ -39,17 +39,18 @@ FROM partition_leases l WHERE l.partition = 0
 
 -- name: overdue_tasks
 -- Counts, by misfire policy, tasks with an instant in the past that has not started, and such
--- instants that are prepared. Indexes task_cursors_due_idx, open_executions_due_idx and
--- open_executions_gated_idx.
+-- instants that are prepared and that the policy judges, or will when they have been taken back.
+-- Indexes task_cursors_due_idx, open_executions_due_idx and open_executions_late_on_hold_idx.
 WITH overdue AS (
     SELECT t.id, t.schedule, 0 AS prepared FROM task_cursors k JOIN tasks t ON t.id = k.task_id
     WHERE NOT k.held AND k.next_run_at < statement_timestamp() AND t.status = 'SCHEDULED'
     UNION ALL
     SELECT t.id, t.schedule, 1 FROM open_executions e JOIN tasks t ON t.id = e.task_id
     WHERE t.status = 'SCHEDULED'
-      AND (e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%'
-           OR e.status = 'PENDING' AND (e.gated OR NOT e.held))
-      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = '' AND e.due_at < statement_timestamp()
+      AND (e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%' AND e.reason = ''
+           OR e.status = 'PENDING' AND judged_after_outage(
+               e.held, e.gated, e.parked, e.key_place, e.pool, e.reason))
+      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.due_at < statement_timestamp()
 )
 SELECT coalesce(o.schedule ->> 'misfire_policy', 'coalesce') AS policy,
        count(DISTINCT o.id), sum(o.prepared)::bigint
@@ -70,7 +71,8 @@ CROSS JOIN LATERAL (
     SELECT e.pool LIKE 'pull.%%' OR e.accepted_at IS NOT NULL AS outside,
            e.status = 'RETRYING'
            OR e.attempt > 0 AND e.status IN ('PENDING', 'QUEUED') AS repeated,
-           e.attempt = 0 AND (e.trigger <> 'schedule' OR e.reason <> '')
+           e.attempt = 0 AND (e.trigger <> 'schedule' OR e.reason <> '' AND NOT judged_after_outage(
+               e.held, e.gated, e.parked, e.key_place, e.pool, e.reason))
            AND e.status IN ('PENDING', 'QUEUED') AS asked
 ) AS kind
 WHERE e.pool <> 'workflow' OR e.status <> 'RUNNING'
@@ -98,7 +100,10 @@ WITH paused AS (
     RETURNING r.id, r.tenant_id, r.partition, r.take
 ), held AS (
     UPDATE open_executions e
-    SET held = true, gated = false, counted = false, parked = false, reason = 'run_paused'
+    SET held = true, gated = false, counted = false, parked = false, reason = 'run_paused',
+        key_place = CASE WHEN e.key_place = 0 OR e.status = 'PENDING' AND (
+                         e.key_place = 1 OR e.key_place = 2 AND e.attempt = 0) THEN -1
+                         ELSE e.key_place END
     FROM paused p WHERE e.run_id = p.id AND e.step IS NOT NULL
       AND (e.revision >= 1610612736 AND e.status <> 'QUEUED' OR e.status = 'PENDING')
 )

@@ -35,11 +35,25 @@ WHERE n.heartbeat_at < now() - interval '1 hour'
 -- take their new share at once.
 DELETE FROM scheduler_nodes WHERE id = %(node)s
 
+-- name: lost_since
+-- Returns the first of these schedulers' last heartbeats, less ``before`` seconds, and the time now;
+-- NULL where all of them have left in good order. Primary key.
+SELECT min(n.heartbeat_at) - %(before)s * interval '1 second', now() FROM scheduler_nodes n
+WHERE n.id = ANY(%(nodes)s)
+
 -- name: owned
 -- Returns the partitions that this node owns, including ones acquired by a call whose answer was
 -- lost.
 SELECT l.partition, l.epoch FROM partition_leases l
 WHERE l.owner = %(node)s AND coalesce(l.expires_at > now(), true)
+
+-- name: unjudged
+-- Returns the partitions that this node owns and whose prepared work has not been judged, with the
+-- first and the last moment of the stretches that wait for it. Index unowned_unjudged_idx.
+SELECT u.partition, min(u.since), max(u.until) FROM unowned_stretches u
+JOIN partition_leases l ON l.partition = u.partition
+WHERE NOT u.judged AND l.owner = %(node)s
+GROUP BY u.partition
 
 -- name: release
 -- Releases partitions under their epoch; the schedulers that should own them may take them at once.
@@ -118,6 +132,13 @@ ORDER BY u.partition, u.until DESC
 UPDATE unowned_stretches u SET judged = true
 FROM unnest(%(partitions)s::smallint[], %(until)s::timestamptz[]) AS j (partition, until)
 WHERE u.partition = j.partition AND NOT u.judged AND u.until <= j.until
+
+-- name: judge_again
+-- Notes that these stretches are not judged any more: work that came due in them has returned. No
+-- scheduler claims of such a partition until it has been judged. The last stretch of each.
+UPDATE unowned_stretches u SET judged = false
+FROM unnest(%(partitions)s::smallint[], %(until)s::timestamptz[]) AS j (partition, until)
+WHERE u.partition = j.partition AND u.until = j.until AND u.judged
 
 -- name: next_expiry
 -- Returns the seconds until the first lease of another owner runs out, so that a dead scheduler's

@@ -76,6 +76,9 @@ WITH due AS MATERIALIZED (
     INSERT INTO events (tenant_id, name, subjects, tasks)
     SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)
     FROM made GROUP BY tenant_id
+), counted AS (
+    INSERT INTO metric_totals (series, counts)
+    SELECT ARRAY['scheduled/schedule'], ARRAY[count(*)] FROM made HAVING count(*) > 0
 )
 SELECT coalesce(sum(p.count), 0)::bigint, count(*) FILTER (WHERE p.count >= %(each)s), min(p.first)
 FROM (SELECT count(*) AS count, min(next_run_at) AS first FROM due GROUP BY partition) AS p
@@ -92,8 +95,8 @@ WHERE k.partition = p.partition AND NOT k.held AND k.execution_id IS NOT NULL
 -- Inserts one PENDING row per instant, at most once for any number of schedulers: the id is derived
 -- and unique, and the partition must still be this owner's under this epoch. Cursors move under the
 -- same test, and once it fails it fails for good: no cursor passes a row that was refused. A row
--- that the policy or the limit of its task may delay is written gated. Skips a row that this
--- statement sees, instead of meeting its key: a session that ends or takes back that row waits for
+-- that the policy or the limit of its task may delay is written gated, one whose task has a
+-- concurrency key waits for a place of the key. Skips a row that this statement sees, instead of meeting its key: a session that ends or takes back that row waits for
 -- the task, which this one has locked, and the insert would wait for that session.
 WITH planned AS (
     SELECT * FROM unnest(
@@ -108,7 +111,7 @@ WITH planned AS (
         SELECT t.tenant_id, t.partition, t.version, t.pool, t.destination,
                -- Each execution of a recurring task is a trace of its own.
                CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
-               t.priority, t.max_attempts, t.timeout_seconds, t.limited
+               t.priority, t.max_attempts, t.timeout_seconds, t.limited, t.concurrency_key
         FROM tasks t
         WHERE t.id = p.task_id AND t.partition = ANY(ARRAY(
             SELECT l.partition FROM partition_leases l
@@ -119,19 +122,29 @@ WITH planned AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
-        worker, held, gated, error_code, error_message, trace_context, created_at
+        worker, held, gated, error_code, error_message, trace_context, created_at, concurrency_key,
+        key_place
     )
     SELECT o.id, o.tenant_id, o.task_id, o.partition, o.priority, o.pool, o.destination,
            o.version, 'PENDING', o.reason, 'schedule', o.scheduled_for, o.due_at,
-           0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited, o.limited, '', '',
-           o.trace_context, now()
+           0, o.max_attempts, 0, o.timeout_seconds, '', '',
+           o.limited OR o.concurrency_key IS NOT NULL, o.limited, '', '',
+           o.trace_context, now(), o.concurrency_key,
+           CASE WHEN o.concurrency_key IS NOT NULL THEN 0 END
     FROM owned o WHERE o.id NOT IN (SELECT k.id FROM known k)
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, tenant_id, task_id
+    RETURNING id, tenant_id, task_id, reason
 ), logged AS (
     INSERT INTO events (tenant_id, name, subjects, tasks)
     SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)
     FROM made GROUP BY tenant_id
+), counted AS (
+    INSERT INTO metric_totals (series, counts)
+    SELECT array_agg(s.series), array_agg(r.count)
+    FROM (SELECT reason, count(*) AS count FROM made GROUP BY reason) AS r CROSS JOIN LATERAL (
+        VALUES ('scheduled/schedule'), ('missed/' || substring(r.reason FROM '^misfire_(.*)'))
+    ) AS s (series)
+    WHERE s.series IS NOT NULL HAVING count(*) > 0
 )
 SELECT count(*) FROM made
 
@@ -173,10 +186,15 @@ WITH planned AS (
            o.span_last, o.span_count, o.trace_context, now()
     FROM owned o WHERE o.id NOT IN (SELECT k.id FROM known k)
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, tenant_id, task_id, status
+    RETURNING id, tenant_id, task_id, status, reason, span_count
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT tenant_id, 'execution.' || lower(status), id, task_id FROM made
+), counted AS (
+    INSERT INTO metric_totals (series, counts)
+    SELECT array_agg('missed/' || substring(m.reason FROM '^misfire_(.*)')),
+           array_agg(coalesce(m.span_count, 1))
+    FROM made m WHERE m.reason LIKE 'misfire_%%' HAVING count(*) > 0
 )
 SELECT count(*) FROM made
 
@@ -253,14 +271,31 @@ SELECT id, tenant_id FROM tasks
 WHERE status = 'PAUSED' AND paused_until <= now() AND partition = ANY(%(partitions)s)
 ORDER BY paused_until LIMIT %(limit)s
 
+-- part: late_on_hold
+-- Work on hold that came due in a time without a scheduler, and has not begun. Index
+-- open_executions_late_on_hold_idx.
+late_on_hold AS (
+    SELECT e.id, e.task_id, e.due_at, e.scheduled_for, n.until
+    FROM open_executions e
+    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
+        AS n (partition, since, until) ON n.partition = e.partition
+    WHERE e.status = 'PENDING' AND e.held AND e.trigger = 'schedule' AND e.attempt = 0
+      AND judged_after_outage(e.held, e.gated, e.parked, e.key_place, e.pool, e.reason)
+      AND e.due_at >= n.since AND e.due_at < n.until
+      AND e.due_at >= (SELECT min(s) FROM unnest(%(since)s::timestamptz[]) AS s)
+      AND e.due_at < (SELECT max(u) FROM unnest(%(until)s::timestamptz[]) AS u)
+)
+
 -- name: lock_neglected
 -- Locks tasks whose prepared instants came due in a time without a scheduler, and returns the first
 -- of those instants and the end of that time: tasks with an instant that is missed, older than
 -- their grace, or one of several, which must not start all at once. A single instant that is less
 -- late stays, and runs late. Locked without waiting, so that an edit or pause in this moment keeps
--- its rows. Gated work is treated alike. Indexes open_executions_due_idx and
--- open_executions_gated_idx.
-WITH late AS (
+-- its rows. Work that waits for the gate, for its key or for the limit of its tenant's runs is
+-- treated alike; judged_after_outage says which. Indexes open_executions_due_idx and
+-- open_executions_late_on_hold_idx.
+WITH -- parts: late_on_hold
+late AS (
     SELECT e.task_id, e.due_at, e.scheduled_for, n.until
     FROM open_executions e
     JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
@@ -269,13 +304,7 @@ WITH late AS (
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
       AND e.due_at >= n.since AND e.due_at < n.until
     UNION ALL
-    SELECT e.task_id, e.due_at, e.scheduled_for, n.until
-    FROM open_executions e
-    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
-        AS n (partition, since, until) ON n.partition = e.partition
-    WHERE e.status = 'PENDING' AND e.gated
-      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
-      AND e.due_at >= n.since AND e.due_at < n.until
+    SELECT h.task_id, h.due_at, h.scheduled_for, h.until FROM late_on_hold h
 ), late_tasks AS (
     SELECT task_id, min(due_at) AS due_at, min(scheduled_for) AS first, count(*) AS instants,
            max(until) AS until
@@ -292,14 +321,9 @@ WHERE t.status = 'SCHEDULED' AND (
 LIMIT %(limit)s
 FOR NO KEY UPDATE OF t SKIP LOCKED
 
--- name: unprepare_neglected
--- After lock_neglected, unprepares those tasks: their prepared rows from the first instant on leave
--- the ledger, and their cursors go back before them, so that the misfire policy decides again. Its
--- decisions since the outage leave too, where a worker's part is returned only now. Rows that
--- another session holds stay, so that no session deadlocks. Rows that stay, because they were
--- started, are planned once more and met by their ids, so they leave the count, too. Returns how
--- many rows left, and the first instant. Indexes of tasks in both parts.
-WITH judged AS MATERIALIZED (
+-- part: unbegun
+-- The judged tasks, and their prepared work that has not begun, locked. Index of tasks.
+judged AS MATERIALIZED (
     SELECT * FROM unnest(
         %(tasks)s::uuid[], %(tenants)s::uuid[], %(of_partitions)s::smallint[],
         %(firsts)s::timestamptz[], %(untils)s::timestamptz[]
@@ -308,11 +332,26 @@ WITH judged AS MATERIALIZED (
     SELECT e.id, e.task_id, e.scheduled_for FROM judged j
     JOIN open_executions e ON e.task_id = j.id
     WHERE e.scheduled_for >= j.first AND e.attempt = 0 AND e.trigger = 'schedule'
-      AND e.status = 'PENDING' AND NOT e.parked AND (e.gated OR NOT e.held)
-      AND (e.reason = '' OR e.reason LIKE 'misfire%%' AND e.created_at >= j.until)
+      AND e.status = 'PENDING'
+      AND judged_after_outage(
+          e.held, e.gated, e.parked, e.key_place, e.pool,
+          CASE WHEN e.reason LIKE 'misfire%%' AND e.created_at >= j.until THEN ''
+               ELSE e.reason END)
     FOR UPDATE OF e SKIP LOCKED
-), removed AS (
+)
+
+-- name: unprepare_neglected
+-- After lock_neglected, unprepares those tasks: their prepared rows from the first instant on leave
+-- the ledger, and their cursors go back before them, so that the misfire policy decides again. Its
+-- decisions since the outage leave too, where a worker's part is returned only now. Rows that
+-- another session holds stay, so that no session deadlocks. Rows that stay, because they were
+-- started, are planned once more and met by their ids, so they leave the count, too. Returns how
+-- many rows left, the first instant, and the task of each row that the gate had let through. Indexes
+-- of tasks in both parts.
+WITH -- parts: unbegun
+removed AS (
     DELETE FROM open_executions e WHERE e.id = ANY(ARRAY(SELECT id FROM waiting))
+    RETURNING e.task_id, e.counted
 ), passed AS (
     DELETE FROM ended_executions e USING judged j
     WHERE e.task_id = j.id AND e.id >= %(low)s AND e.id < %(high)s AND e.scheduled_for >= j.first
@@ -352,11 +391,13 @@ WITH judged AS MATERIALIZED (
     ON CONFLICT (task_id) WHERE last_execution_status = '' DO UPDATE
     SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at), execution_id = NULL
 )
-SELECT (SELECT count(*) FROM prepared), (SELECT min(first) FROM taken_back)
+SELECT (SELECT count(*) FROM prepared), (SELECT min(first) FROM taken_back),
+       ARRAY(SELECT r.task_id FROM removed r WHERE r.counted)
 
 -- name: oldest_neglected
 -- Returns the oldest id among the prepared instants that lock_neglected may judge. Indexes
--- open_executions_due_idx and open_executions_gated_idx.
+-- open_executions_due_idx and open_executions_late_on_hold_idx.
+WITH -- parts: late_on_hold
 SELECT least((
     SELECT (array_agg(e.id ORDER BY e.id))[1] FROM open_executions e
     JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
@@ -364,10 +405,7 @@ SELECT least((
     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
       AND e.due_at >= n.since AND e.due_at < n.until
 ), (
-    SELECT (array_agg(e.id ORDER BY e.id))[1] FROM open_executions e
-    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
-        AS n (partition, since, until) ON n.partition = e.partition
-    WHERE e.status = 'PENDING' AND e.gated AND e.due_at >= n.since AND e.due_at < n.until
+    SELECT (array_agg(h.id ORDER BY h.id))[1] FROM late_on_hold h
 ))
 
 -- name: oldest_open

@@ -117,7 +117,7 @@ ORDER BY e.id FOR NO KEY UPDATE
 SELECT e.id, CASE WHEN e.status = 'QUEUED' THEN e.fencing_token END
 FROM open_executions e JOIN tasks t ON t.id = e.task_id
 WHERE e.id = ANY(%(ids)s)
-  AND (NOT e.held OR (e.gated AND t.status <> 'PAUSED'))
+  AND (NOT e.held OR e.key_place = 0 OR (e.gated AND t.status <> 'PAUSED'))
 
 -- name: hold_other_work
 -- Puts locked work on hold for the suspension of its tenant and marks it by the reason, so that
@@ -125,17 +125,29 @@ WHERE e.id = ANY(%(ids)s)
 -- the gate, which checks only whether its task is paused. Running work keeps its mark for a retry
 -- that may follow.
 UPDATE open_executions e
-SET held = true, gated = false, parked = false, reason = 'tenant_suspended'
+SET held = true, gated = false, parked = false, reason = 'tenant_suspended',
+    due_at = CASE
+        WHEN e.key_place > 0 AND e.attempt = 0 AND e.status IN ('PENDING', 'RETRYING')
+        THEN least(e.due_at, CASE e.trigger WHEN 'schedule' THEN e.scheduled_for ELSE e.created_at END)
+        ELSE e.due_at END,
+    key_place = CASE WHEN e.key_place = 0 OR e.status IN ('PENDING', 'RETRYING') AND (
+                         e.key_place = 1 OR e.key_place = 2 AND e.attempt = 0) THEN -1
+                     ELSE e.key_place END
 WHERE e.id = ANY(%(ids)s)
 
 -- name: release_suspended_work
 -- Frees locked work that only the suspension of its tenant held; work that a backfill had not begun,
--- and a run of a workflow with a limit, waits for the gate again.
+-- and a run of a workflow with a limit, waits for the gate again. Steps of a tenant with a limit of
+-- steps wait for their place again, unless they have begun.
 UPDATE open_executions e
-SET reason = '', gated = w.waits, held = w.waits
+SET reason = CASE WHEN w.beyond THEN 'tenant_limit' ELSE '' END, gated = w.waits,
+    held = w.waits OR w.beyond OR coalesce(e.key_place <= 0, false),
+    key_place = CASE WHEN e.key_place = -1 THEN 0 ELSE e.key_place END
 FROM tasks t CROSS JOIN LATERAL (
     SELECT o.id, (o.series_id IS NOT NULL OR t.limited AND o.pool = 'workflow')
-                 AND o.status = 'PENDING' AND NOT o.counted AS waits
+                 AND o.status = 'PENDING' AND NOT o.counted AS waits,
+           %(limited)s AND o.step IS NOT NULL AND o.pool <> 'workflow'
+                 AND o.status = 'PENDING' AS beyond
     FROM open_executions o
     WHERE o.id = ANY(%(ids)s) AND o.task_id = t.id AND o.held AND o.reason = 'tenant_suspended'
 ) AS w
@@ -155,9 +167,14 @@ UPDATE open_executions e SET held = true, parked = false, reason = 'place_paused
 WHERE e.id = ANY(%(ids)s) AND NOT e.held
 
 -- name: free_steps
--- Frees locked steps that only such a pause held.
-UPDATE open_executions e SET held = false, reason = ''
-WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'place_paused'
+-- Frees locked steps that only such a pause held. Those of a tenant with a limit of steps wait for
+-- their place again, unless they have begun.
+UPDATE open_executions e
+SET held = w.waits, reason = CASE WHEN w.waits THEN 'tenant_limit' ELSE '' END
+FROM open_executions o CROSS JOIN LATERAL (
+    SELECT %(limited)s AND o.status = 'PENDING' AS waits
+) AS w
+WHERE o.id = e.id AND e.id = ANY(%(ids)s) AND e.held AND e.reason = 'place_paused'
 
 -- name: lock_steps_to_hold
 -- Locks open steps of a paused run that are not on hold for it, in order of ids: calls, and runs of
@@ -171,9 +188,18 @@ ORDER BY e.id LIMIT %(limit)s FOR NO KEY UPDATE
 -- name: hold_steps_of_run
 -- Puts locked steps on hold, because their run is paused. Running ones continue; their mark holds a
 -- retry that may follow. A run of a workflow with a limit leaves the gate and gives its place back.
-UPDATE open_executions e
-SET held = true, gated = false, counted = false, parked = false, reason = 'run_paused'
-WHERE e.id = ANY(%(ids)s)
+-- Returns the workflows of runs that the gate had let through, and how many of each: it decides on
+-- them anew.
+WITH changed AS (
+    UPDATE open_executions e
+    SET held = true, gated = false, counted = false, parked = false, reason = 'run_paused',
+        key_place = CASE WHEN e.key_place = 0 OR e.status = 'PENDING' AND (
+                             e.key_place = 1 OR e.key_place = 2 AND e.attempt = 0) THEN -1
+                         ELSE e.key_place END
+    WHERE e.id = ANY(%(ids)s)
+    RETURNING e.task_id, e.trigger, old.counted
+)
+SELECT task_id, count(*) FROM changed WHERE counted AND trigger = 'workflow' GROUP BY task_id
 
 -- name: lock_steps_to_free
 -- Locks open steps of a run that are on hold for it, in order of ids. Index
@@ -184,10 +210,14 @@ ORDER BY e.id LIMIT %(limit)s FOR NO KEY UPDATE
 
 -- name: free_steps_of_run
 -- Frees locked steps that the pause of their run held; those with another reason stay on hold for
--- that. A run of another workflow waits for its gate, or for the resume of that workflow.
+-- that. A run of another workflow waits for its gate, or for the resume of that workflow. Steps of
+-- a tenant with a limit of steps wait for their place again, unless they have begun.
 UPDATE open_executions e
 SET reason = w.reason, gated = w.is_run AND t.limited AND w.reason = '',
     held = w.reason <> '' OR w.is_run AND (t.limited OR t.status = 'PAUSED')
+           OR coalesce(e.key_place <= 0, false),
+    key_place = CASE WHEN e.key_place = -1 AND w.reason = '' AND t.status <> 'PAUSED' THEN 0
+                     ELSE e.key_place END
 FROM unnest(%(ids)s::uuid[], %(reasons)s::text[]) AS g (id, reason)
 JOIN open_executions o ON o.id = g.id
 JOIN tasks t ON t.id = o.task_id
@@ -196,6 +226,8 @@ CROSS JOIN LATERAL (
     -- workflow itself is not paused for it.
     SELECT o.pool = 'workflow' AS is_run,
            CASE WHEN o.pool = 'workflow' AND (t.status = 'PAUSED' OR g.reason = 'place_paused')
-                THEN '' ELSE g.reason END AS reason
+                THEN ''
+                WHEN g.reason = '' AND %(limited)s AND o.pool <> 'workflow' AND o.status = 'PENDING'
+                THEN 'tenant_limit' ELSE g.reason END AS reason
 ) AS w
 WHERE e.id = g.id

@@ -10,37 +10,23 @@ WHERE p.relname = %(parent)s AND NOT i.inhdetachpending ORDER BY c.relname
 -- Allows one process at a time to make or drop day tables; the lock ends with the transaction.
 SELECT pg_advisory_xact_lock(727301)
 
--- name: create_day
--- Makes a day's table apart, for attach_day: attaching locks the parent far less than creating it
--- in place would.
-CREATE TABLE {table} (
-    LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES INCLUDING STORAGE)
-    WITH (autovacuum_analyze_scale_factor = {share})
+-- name: make_day
+-- Makes the table of a kind's day unless it is there, with the owner's rights (migration 0031);
+-- returns whether it did.
+SELECT make_day(%(kind)s::text, %(day)s::date)
 
--- name: quiet_columns
--- Returns the columns whose statistics have an unusual depth in a partitioned table, and that
--- depth, which a table made like it does not take over.
-SELECT attname, attstattarget FROM pg_attribute
-WHERE attrelid = %(parent)s::regclass AND attnum > 0 AND NOT attisdropped
-  AND attstattarget IS NOT NULL
-ORDER BY attnum
+-- name: new_day_table
+-- Makes a table like those of a kind under another name, to be filled and attached later.
+SELECT new_day_table(%(kind)s::text, %(day)s::date, %(called)s::text)
 
--- name: quiet_day
--- Sets the same depth for the day's table.
-ALTER TABLE {table} {depths}
+-- name: attach_day_table
+-- Attaches the table that has the name of a day.
+SELECT attach_day_table(%(kind)s::text, %(day)s::date)
 
--- name: bound_day
--- Adds a check that proves the bounds, so that attaching does not scan.
-ALTER TABLE {table} ADD CONSTRAINT {table_bounds} CHECK (id >= {low} AND id < {high})
-
--- name: attach_day
--- Attaches the day's table.
-ALTER TABLE {parent} ATTACH PARTITION {table} FOR VALUES FROM ({low}) TO ({high})
-
--- name: unbound_day
--- Drops the check: the partition bounds replace it.
-ALTER TABLE {table} DROP CONSTRAINT {table_bounds}
+-- name: keep_day
+-- Spares the table of a day from the retention until after a date, with the owner's rights.
+SELECT keep_day(%(kind)s::text, %(day)s::date, %(until)s::date)
 
 -- name: drop_day
--- Drops a table that has left the ledger: this locks only the table itself.
+-- Drops a table that is not in the ledger: this locks only the table itself.
 DROP TABLE {table}

@@ -1,7 +1,8 @@
 -- name: expired_queued
 -- Returns released work that was not started in time, that was queued for a pool before it lost a
--- worker, or in a partition before its scheduler was lost, which may not have sent it; and work
--- sent under a former incarnation of Redis, once that is settled. Work leased over the API has been
+-- worker, or in a partition before its scheduler was lost, which may not have sent it, or anywhere
+-- while a scheduler was lost that claimed of all partitions; and work sent under a former
+-- incarnation of Redis, once that is settled. Work leased over the API has been
 -- started by its lease, and callback/expired judges it. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.partition, e.due_at FROM open_executions e
 WHERE e.status = 'QUEUED' AND e.lease_expires_at >= %(first)s
@@ -14,7 +15,8 @@ WHERE e.status = 'QUEUED' AND e.lease_expires_at >= %(first)s
           SELECT FROM unnest(%(inherited)s::smallint[], %(since)s::timestamptz[])
               AS i (partition, since)
           WHERE e.partition = i.partition AND e.queued_at < i.since
-      ) END
+      ) OR coalesce(e.queued_at >= %(unsent_since)s::timestamptz
+          AND e.queued_at < %(unsent_until)s::timestamptz, false) END
 ORDER BY e.lease_expires_at LIMIT %(limit)s
 
 -- name: lost_running

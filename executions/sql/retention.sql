@@ -33,51 +33,35 @@ WHERE p.relname = ANY(%(parents)s::text[]) AND pg_table_is_visible(p.oid)
            substring(obj_description(c.oid, 'pg_class')
                      FROM 'kept until ([0-9]{4}-[0-9]{2}-[0-9]{2})')::date < current_date, true))
 
--- name: marked_in_ledger
--- Returns days that are marked and wholly in the ledger: their detachment never began, or they are
--- restored from a backup that was made in the middle of it.
-SELECT c.relname::text FROM pg_inherits i
-JOIN pg_class c ON c.oid = i.inhrelid
-WHERE NOT i.inhdetachpending AND c.relkind = 'r' AND pg_table_is_visible(c.oid)
-  AND obj_description(c.oid, 'pg_class') = %(mark)s
-
--- name: has_old_reader
--- Returns whether a transaction that began long ago uses a table, as a dump does: a detachment
--- would only wait for it, half done.
-SELECT EXISTS (
-    SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE l.locktype = 'relation' AND l.granted AND l.relation = %(parent)s::regclass
-      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND a.pid <> pg_backend_pid()
-      AND a.xact_start < clock_timestamp() - make_interval(secs => %(seconds)s))
-
 -- name: describe
 -- Stores the plan for a table in its comment, where the next process finds it.
 COMMENT ON TABLE {table} IS {text}
 
--- name: detach_day
--- Takes a day out of its parent. It waits for the sessions that use the parent, and no session
--- waits for it. Run it outside of any transaction; finish_detaching ends one that was cut off in
--- the middle.
-ALTER TABLE {parent} DETACH PARTITION {table} CONCURRENTLY
+-- name: has_old_reader
+-- Returns whether a transaction that began long ago uses the parent of a kind, as a dump does.
+SELECT day_has_old_reader(%(kind)s::text, %(seconds)s::double precision)
 
--- name: finish_detaching
--- Ends a detachment that was cut off.
-ALTER TABLE {parent} DETACH PARTITION {table} FINALIZE
+-- name: take_marks_back
+-- Takes the mark from days that are wholly in the ledger: a version of before, or a backup, was cut
+-- off in the middle. With the owner's rights.
+SELECT take_day_marks_back()
 
--- name: in_the_way
--- Returns a table of this name that leaves the ledger: its number, and its parent where it is only
--- half detached.
-SELECT c.oid::bigint, p.relname::text
-FROM pg_class c
-LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
-LEFT JOIN pg_class p ON p.oid = i.inhparent
-WHERE c.relname = %(table)s AND c.relkind = 'r' AND pg_table_is_visible(c.oid)
-  AND obj_description(c.oid, 'pg_class') = %(mark)s
-  AND (i.inhrelid IS NULL OR i.inhdetachpending)
+-- name: let_day_go
+-- Takes a day out of its parent and puts its table aside, with the owner's rights; returns whether
+-- there was one. It waits 50 ms for other sessions, and they for it; then it fails, and nothing has
+-- changed. Ends a detachment that was cut off.
+SELECT let_day_go(%(kind)s::text, %(day)s::date)
+
+-- name: open_left_day
+-- Lets this session read a table that was put aside.
+SELECT open_left_day(%(kind)s::text, %(day)s::date, %(number)s::bigint)
+
+-- name: drop_left_day
+-- Drops a table that was put aside, with the owner's rights: this locks only the table itself.
+SELECT drop_left_day(%(kind)s::text, %(day)s::date, %(number)s::bigint)
 
 -- name: put_aside
--- Gives a detached table a name that no day will have.
+-- Gives a table outside of the ledger another name.
 ALTER TABLE {table} RENAME TO {aside}
 
 -- name: detached

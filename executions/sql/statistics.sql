@@ -1,19 +1,28 @@
 -- name: add_to_minutes
 -- Adds a batch's counts to the minutes of its tenants. In order of the primary key, which prevents
--- the deadlock of two recorders that share minutes.
+-- the deadlock of two recorders that share minutes. Adds its totals for metrics, as totals/add does:
+-- a statement of their own would cost a batch another round trip.
+WITH counted AS (
+    INSERT INTO metric_totals (series, counts)
+    SELECT %(series)s::text[], %(counts)s::bigint[] WHERE %(series)s::text[] <> '{}'
+)
 INSERT INTO minute_stats AS kept (
     tenant_id, minute, succeeded, failed, retried, cancelled, late, start_delays, steps_succeeded,
-    steps_failed, runs_succeeded, runs_failed
+    steps_failed, runs_succeeded, runs_failed, started, attempts, execution_ms, recorded_bytes
 )
 SELECT s.tenant_id, s.minute, s.succeeded, s.failed, s.retried, s.cancelled, s.late,
-       s.delays::integer[], s.steps_succeeded, s.steps_failed, s.runs_succeeded, s.runs_failed
+       s.delays::integer[], s.steps_succeeded, s.steps_failed, s.runs_succeeded, s.runs_failed,
+       s.started, s.attempts, s.milliseconds, s.recorded_bytes
 FROM unnest(
     %(tenants)s::uuid[], %(minutes)s::timestamptz[], %(succeeded)s::integer[],
     %(failed)s::integer[], %(retried)s::integer[], %(cancelled)s::integer[],
     %(late)s::integer[], %(delays)s::text[], %(steps_succeeded)s::integer[],
-    %(steps_failed)s::integer[], %(runs_succeeded)s::integer[], %(runs_failed)s::integer[]
+    %(steps_failed)s::integer[], %(runs_succeeded)s::integer[], %(runs_failed)s::integer[],
+    %(started)s::integer[], %(attempts)s::integer[], %(milliseconds)s::bigint[],
+    %(recorded_bytes)s::bigint[]
 ) AS s (tenant_id, minute, succeeded, failed, retried, cancelled, late, delays, steps_succeeded,
-        steps_failed, runs_succeeded, runs_failed)
+        steps_failed, runs_succeeded, runs_failed, started, attempts, milliseconds,
+        recorded_bytes)
 ORDER BY s.tenant_id, s.minute
 ON CONFLICT (tenant_id, minute) DO UPDATE
 SET succeeded = kept.succeeded + EXCLUDED.succeeded,
@@ -25,6 +34,10 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
     steps_failed = kept.steps_failed + EXCLUDED.steps_failed,
     runs_succeeded = kept.runs_succeeded + EXCLUDED.runs_succeeded,
     runs_failed = kept.runs_failed + EXCLUDED.runs_failed,
+    started = kept.started + EXCLUDED.started,
+    attempts = kept.attempts + EXCLUDED.attempts,
+    execution_ms = kept.execution_ms + EXCLUDED.execution_ms,
+    recorded_bytes = kept.recorded_bytes + EXCLUDED.recorded_bytes,
     start_delays = ARRAY(
         SELECT coalesce(a, 0) + coalesce(b, 0)
         FROM unnest(kept.start_delays, EXCLUDED.start_delays) WITH ORDINALITY AS z (a, b, n)
@@ -122,7 +135,8 @@ ORDER BY k.next_run_at, k.task_id LIMIT %(limit)s
 WITH ahead AS (
     SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM open_executions e
     WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s
-      AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated) AND e.due_at > %(moment)s
+      AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated OR e.key_place = 0)
+      AND e.due_at > %(moment)s
     ORDER BY e.id LIMIT %(limit)s
 ), spread AS (
     SELECT first.id, first.task_id, first.scheduled_for, first.due_at

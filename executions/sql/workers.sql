@@ -20,12 +20,14 @@ ON CONFLICT (worker, hour) DO NOTHING
 
 -- name: earlier
 -- Returns the workers that were heard since a moment, each with its first and last hour and its
--- count of ended attempts, the latest first; of a tenant's own and of ours. Index worker_hours_idx.
+-- count of ended attempts, the latest first; of a tenant's own and of ours, or its own alone.
+-- Index worker_hours_idx.
 SELECT h.worker, (array_agg(h.pool ORDER BY h.hour DESC))[1],
        (array_agg(h.host ORDER BY h.hour DESC))[1], (array_agg(h.version ORDER BY h.hour DESC))[1],
        bool_or(h.tenant_id IS NOT NULL), min(h.hour), max(h.hour), sum(h.ended)::bigint
 FROM worker_hours h
 WHERE h.hour >= %(since)s
+  AND (h.tenant_id IS NOT NULL OR NOT %(own)s)
   AND (h.tenant_id IS NULL OR %(tenant)s::uuid IS NULL OR h.tenant_id = %(tenant)s)
   AND (%(q)s::text = '' OR strpos(lower(h.worker), lower(%(q)s)) > 0)
 GROUP BY h.worker

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from shared import payload_sight
 from shared.exceptions import NotFound, Unavailable
 from shared.receiver_address import key_of, segment_of
 from shared.unix_http import UnixConnection
@@ -53,8 +54,9 @@ def received(tenant_id: UUID, query: Mapping[str, str | int]) -> dict[str, Any]:
     """Return what the receiver has for the tenant's address: ``requests``, ``kept``, ``total``.
 
     ``query`` may name ``path``, ``webhook_id`` and ``limit``. Raise NoReceiver where none runs,
-    Unavailable where it does not answer.
+    Unavailable where it does not answer, PayloadsHidden without the right to see payloads.
     """
+    payload_sight.require()
     found: dict[str, Any] = json.loads(_ask("GET", tenant_id, query))
     return found
 

@@ -13,7 +13,9 @@ from typing import Any
 from uuid import UUID
 
 from executions.triggering.receiver_requests import received, required_address_of
+from shared.field_redaction import redacted
 from shared.http_headers import is_secret_header
+from shared.named_secrets.references import names_in
 from shared.redaction import MASK
 from tasks.definition import Definition
 
@@ -37,18 +39,21 @@ def aimed_at_receiver(tenant_id: UUID, definition: Definition, path: str) -> Def
     """Return the definition with the tenant's address as its URL, and without its secrets.
 
     A secret header is sent with ``[redacted]`` as its value, so that the test shows that it is
-    there. Other kinds of target stay as they are. Raise NoReceiver where no receiver runs.
+    there. So is a masked field of the payload, since the receiver's page shows what arrives. Other
+    kinds of target stay as they are. Raise NoReceiver where no receiver runs.
     """
     address = required_address_of(tenant_id)
     target = definition.target
     if target["kind"] != "webhook":
         return definition
     headers = {
-        name: MASK if is_secret_header(name) else value for name, value in target["headers"].items()
+        name: MASK if is_secret_header(name) or names_in(value) else value
+        for name, value in target["headers"].items()
     }
     url = address + path.removeprefix("/")
     aimed = {**target, **dict.fromkeys(_LEFT_OUT), "url": url, "headers": headers}
-    return replace(definition, target=aimed)
+    payload = redacted(definition.payload, definition.redact)
+    return replace(definition, target=aimed, payload=payload)
 
 
 def request_received(tenant_id: UUID, sent: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ within a transaction: it waits for the receiver for up to ten seconds.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,7 +23,8 @@ from delivery.caller import Caller
 from delivery.errors import DeliveryError
 from delivery.headers import AttemptFacts, callback_url_of, traceparent
 from delivery.http_client import HttpClient, Request, Response
-from delivery.outcome import Outcome, classify
+from delivery.masked_answer import judged_answer
+from delivery.outcome import Outcome
 from delivery.plan import Moment, Plan, compose, read_plan, template_values
 from delivery.signing import parse_secret
 from events import audit
@@ -35,13 +36,16 @@ from shared.actor import Actor
 from shared.addresses import AllowList, UrlError
 from shared.conf import conf
 from shared.exceptions import FieldError, InvalidInput, QuotaExceeded
+from shared.field_redaction import redacted, redacted_text
 from shared.ids import new_id
 from shared.instants import format_instant
-from shared.redaction import redact_text
+from shared.named_secrets.opened import SecretUnavailable
+from shared.redaction import MASK, redact_text
 from shared.trace_context import from_text
 from tasks.calendars import limits_of
 from tasks.definition import Definition
 from tasks.models import Task
+from tasks.named_secrets.reading import secrets_for
 from tasks.revisions import read_definition
 from tasks.validation.bodies import parse_copy, parse_create
 from tenants.services.signing_secrets import active_signing_secrets
@@ -145,7 +149,8 @@ def _send(tenant_id: UUID, task: Task | None, definition: Definition, actor: Act
             after={"method": request.method, "host": request.url.host},
         )
         result = asyncio.run(_exchange(plan, request, str(tenant_id)))
-    return _shown(plan, request, result, classify(result, plan.terms, now))
+    result, verdict = judged_answer(plan, result, now)
+    return _shown(plan, request, result, verdict, definition.redact)
 
 
 def _plan(tenant_id: UUID, definition: Definition) -> Plan:
@@ -160,10 +165,17 @@ def _plan(tenant_id: UUID, definition: Definition) -> Plan:
             policy=definition.retry_policy,
             tenant=str(tenant_id),
             allow=allow,
+            secrets=secrets_for(tenant_id, definition.target),
         )
+    except SecretUnavailable as error:
+        raise _unavailable(error) from error
     except UrlError as error:
         # A stored task may name a URL that today's settings refuse.
         raise _refused(error) from error
+
+
+def _unavailable(error: SecretUnavailable) -> InvalidInput:
+    return InvalidInput([FieldError("#/target", error.code, error.message)], error.message)
 
 
 def _refused(error: UrlError) -> InvalidInput:
@@ -218,6 +230,8 @@ def _in_trace_of(moment: Moment, actor: Actor) -> Moment:
 def _request(plan: Plan, moment: Moment) -> Request:
     try:
         request = compose(plan, moment)
+    except SecretUnavailable as error:
+        raise _unavailable(error) from error
     except UrlError as error:  # templates may have made it too long
         raise _refused(error) from error
     return replace(
@@ -243,15 +257,19 @@ async def _exchange(plan: Plan, request: Request, tenant: str) -> Response | Del
 
 
 def _shown(
-    plan: Plan, request: Request, result: Response | DeliveryError, verdict: Outcome
+    plan: Plan,
+    request: Request,
+    result: Response | DeliveryError,
+    verdict: Outcome,
+    redact: Sequence[str],
 ) -> TestResult:
     url = request.url
     sent_url = f"{url.scheme}://{url.authority}{url.path_and_query}"
     sent = {
         "method": request.method,
         "url": redact_text(shown_url(sent_url, plan.target)),
-        "headers": {**_masked(request.headers), **proof_headers(plan.target)},
-        "body": _sent_body(plan, request),
+        "headers": {**_sent_headers(plan, request), **proof_headers(plan.target)},
+        "body": redacted(_sent_body(plan, request), redact),
     }
     return TestResult(
         outcome=verdict.outcome,
@@ -259,9 +277,18 @@ def _shown(
         error_code=verdict.error_code or "",
         error_message=redact_text(verdict.error_message or ""),
         request=sent,
-        response=_answer(result) if isinstance(result, Response) else None,
+        response=_answer(result, redact) if isinstance(result, Response) else None,
         timings=dict(result.timings),
     )
+
+
+def _sent_headers(plan: Plan, request: Request) -> dict[str, str]:
+    """Return the headers as they are shown; one with a named secret is masked whole."""
+    masked = _masked(request.headers)
+    return {
+        name: MASK if name.lower() in plan.private_headers else value
+        for name, value in masked.items()
+    }
 
 
 def _sent_body(plan: Plan, request: Request) -> Any:
@@ -270,11 +297,12 @@ def _sent_body(plan: Plan, request: Request) -> Any:
     return request.body.decode() if plan.shape.raw else orjson.loads(request.body)
 
 
-def _answer(response: Response) -> dict[str, Any]:
+def _answer(response: Response, redact: Sequence[str]) -> dict[str, Any]:
+    body = shown_body(response.body, response.encoding)
     return {
         "status": response.status,
         "headers": _masked(response.headers),
-        "body": redact_text(shown_body(response.body, response.encoding)),
+        "body": redact_text(redacted_text(body, redact, truncated=response.truncated)),
         "truncated": response.truncated,
     }
 

@@ -18,16 +18,18 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.parts_of_runs import refuse_part
 from executions.payloads import as_readable, payload_of, seal_payload
+from executions.redacted_fields import with_restored
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.ids import new_id, series_id
 from shared.notify import wake_schedulers_in
 from tasks import standing_pauses
+from tasks.budgets import purses
 from tasks.definition import WORKFLOW_POOL
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.payloads import check_payload_size, json_problem
-from tasks.revisions import input_schema_of
+from tasks.revisions import input_schema_of, open_payload
 from tasks.validation.input_schema import check_input
 from tasks.versions import is_redirected
 
@@ -74,7 +76,8 @@ def run_task(
     """Run a task now, beside its schedule, also while it is paused.
 
     The payload is the input of a workflow's run, without one null. Raise InvalidInput
-    ``schema_mismatch`` where the workflow's ``input_schema`` refuses it.
+    ``schema_mismatch`` where the workflow's ``input_schema`` refuses it, Conflict
+    ``budget_exceeded`` where the task's budget is used up.
     """
     require_portable(override)
     standing_pauses.share_active(tenant_id)
@@ -117,7 +120,11 @@ def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:
     # The race: the recorder settles the tasks of its batch. Two sessions that lock several tasks in
     # different orders would deadlock, so all lock by id.
     tasks = Task.objects.filter(pk__in=set(task_ids))
-    return {task.id: task for task in tasks.locked()}
+    found = {task.id: task for task in tasks.locked()}
+    if len(found) > 1:
+        # So do their budgets, which the recorder of steps locks without the tasks.
+        purses.lock(sorted(task.id for task in found.values() if task.limited))
+    return found
 
 
 def begin_run(task: Task, override: Override | None, now: datetime, actor: Actor) -> Made:
@@ -126,6 +133,9 @@ def begin_run(task: Task, override: Override | None, now: datetime, actor: Actor
     Raise InvalidInput for an input that the schema of a workflow refuses.
     """
     require_input(task, None if override is None else override.payload)
+    if override is not None:
+        before = partial(open_payload, task.id, task.version)
+        override = Override(with_restored(override.payload, task.id, task.version, before))
     execution_id = _insert(task, override, None, now, actor)
     return Made(
         execution_id, audit.Change("task.run", "task", task.id, after={"id": str(execution_id)})
@@ -159,7 +169,10 @@ def _payload_for(original: Execution, override: Override | None) -> Override:
     refuse_part(original)
     if original.status not in FINAL:
         raise Conflict(f"The execution is {original.status}; only a finished one is retried.")
-    return override or Override(as_readable(partial(payload_of, original)).whole())
+    before = as_readable(partial(payload_of, original)).whole
+    if override is None:
+        return Override(before())
+    return Override(with_restored(override.payload, original.task_id, original.revision, before))
 
 
 def _retried(original: Execution, execution_id: UUID) -> Made:
@@ -211,6 +224,8 @@ def _insert(
     route: Route | None = None,
 ) -> UUID:
     """Insert a run, or the retry of an execution, in the trace of the requesting call."""
+    if task.limited and route is None:
+        purses.begin_run(task.id)
     trigger = Trigger.RETRY if original else Trigger.MANUAL
     execution_id = series_id(task.id, now, now, f"{trigger}:{new_id()}")
     if override is not None:
@@ -223,7 +238,9 @@ def _insert(
             "trigger": trigger.value,
             "scheduled_for": original.scheduled_for if original else now,
             "sealed_payload": (
-                seal_payload(override.payload, execution_id) if override is not None else None
+                None
+                if override is None
+                else seal_payload(override.payload, task.tenant_id, execution_id)
             ),
             "parent": original.id if original else None,
             "trace": actor.trace or None,

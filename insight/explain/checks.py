@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from insight.explain import (
+    budget_checks,
     definition_checks,
     delivery_checks,
     dependency_checks,
     destination_checks,
     engine_checks,
+    key_checks,
     pool_checks,
     schedule_checks,
+    tenant_checks,
     workflow_checks,
 )
 from insight.explain.answer import Check
 from insight.explain.evidence import Situation
+from tasks.choices import BUDGET_EXCEEDED
+from tenants.quotas.limits import TENANT_LIMIT
 
 _Checking = Callable[[Situation], Check]
 _ORDER: tuple[_Checking, ...] = (
@@ -29,11 +34,14 @@ _ORDER: tuple[_Checking, ...] = (
     schedule_checks.due,
     engine_checks.prepared,
     engine_checks.misfire,
+    budget_checks.budget,
     engine_checks.overlap,
+    key_checks.concurrency_key,
     engine_checks.bulk_job,
     engine_checks.retry,
     pool_checks.pool,
     delivery_checks.redis,
+    tenant_checks.tenant_limit,
     destination_checks.destination,
     delivery_checks.workers,
     delivery_checks.lease,
@@ -80,8 +88,16 @@ def _checks_of(found: Situation) -> Iterator[_Checking]:
 def _applies(check: _Checking, found: Situation) -> bool:
     if check is dependency_checks.dependencies:
         return bool(found.depends_on)
+    if check is budget_checks.budget:
+        return bool(found.purses) or found.reason == BUDGET_EXCEEDED
     if check is workflow_checks.run:
         return found.part is not None
     if check in _OF_RUNS_ONLY:
         return found.is_run
+    if check is key_checks.concurrency_key:
+        row = found.row
+        return bool(found.task.concurrency_key or (row is not None and row.concurrency_key))
+    if check is tenant_checks.tenant_limit:
+        in_flight = found.part is not None or found.reason == TENANT_LIMIT
+        return in_flight or found.tenant_limits.bounds_executions
     return not (found.is_run and check in _NOT_OF_RUNS)

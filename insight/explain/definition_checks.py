@@ -126,11 +126,11 @@ def _active_for_row(found: Situation) -> Check:
     if _in_suspension(found):
         return _active(True, _SUSPENDED_ONLY)
     if found.task.status != TaskStatus.PAUSED:
-        if row is not None and row.held and not row.gated:
+        if row is not None and row.held and not row.gated and row.key_place != 0:
             fix = Fix("Resume the task.", f"POST /v1/tasks/{found.task.pk}/resume")
             return _active(False, "it is on hold, as after a pause that has ended", fix=fix)
         return _active(True, f"the task is {found.task.status}")
-    if row is not None and not row.held:
+    if row is not None and (not row.held or row.key_place == 0):
         return _active(None, "the task is paused, which does not hold a run started by hand")
     return _paused(found)
 

@@ -7,9 +7,15 @@ from insight.explain import pool_checks
 from insight.explain.answer import Check, Fix, spell, told
 from insight.explain.evidence import PoolRoom, Situation
 from insight.explain.reasons import REASONS, meaning_of
+from shared.payload_sight import hide
+from shared.process_sight import is_hidden, shown_worker
 
 _START_WORKER = Fix("Start a worker: `manage.py up`, or `run_worker`.", "", "workers")
 _MORE_WORKERS = Fix("Start another worker, or raise WORKER_CAPACITY.", "", "workers")
+_SHARED = (
+    "While more is due than workers can run, tenants get capacity by their weights; "
+    "`GET /v1/shares` shows it."
+)
 _START_REDIS = Fix("Start Redis again; `manage.py doctor` checks it.", "", "workers")
 
 
@@ -36,10 +42,27 @@ def workers(found: Situation) -> Check:
     if not taking:
         says = f"no live worker of the pool {found.pool} takes work"
         return Check("workers", False, says, _gone(pool), _START_WORKER)
-    used = f"{pool.in_flight} of {pool.room} places of the pool {found.pool} are in use"
+    used = _used(pool, found.pool)
     if pool.in_flight >= pool.room:
-        return Check("workers", False, f"no worker has free capacity: {used}", fix=_MORE_WORKERS)
+        says, more = f"no worker has free capacity: {used}", _SHARED if pool.is_scarce else ""
+        return Check("workers", False, says, more, _MORE_WORKERS)
+    if pool.is_scarce:
+        says = f"it waits for its tenant's share of the pool {found.pool}"
+        says = says if is_hidden() else f"{says}: {used}"
+        return Check("workers", False, says, _SHARED, _MORE_WORKERS)
     return Check("workers", True, f"{used}, with {len(taking)} live workers")
+
+
+def _used(pool: PoolRoom, name: str) -> str:
+    """Return how much of a pool is in use; where processes are hidden, whether any of it is free.
+
+    All tenants share the pool: the number would tell what the others run.
+    """
+    if not is_hidden():
+        return f"{pool.in_flight} of {pool.room} places of the pool {name} are in use"
+    if pool.in_flight >= pool.room:
+        return f"all {pool.room} places of the pool {name} are in use"
+    return f"the pool {name} has free capacity"
 
 
 def lease(found: Situation) -> Check:
@@ -49,7 +72,7 @@ def lease(found: Situation) -> Check:
         return Check("lease", None, "it has not been handed to a worker")
     handed = f" at {told(row.queued_at)}" if row.queued_at else ""
     if row.status != Status.QUEUED:
-        who = f", {row.worker}," if row.worker else ""
+        who = f", {shown_worker(row.worker)}," if row.worker else ""
         ok = True if found.started else None
         return Check("lease", ok, f"it was handed to a worker{who}{handed}")
     end = f" until {told(row.lease_expires_at)}" if row.lease_expires_at else ""
@@ -71,7 +94,8 @@ def running(found: Situation) -> Check:
     if row.accepted_at is not None:
         return pool_checks.goes_on(row, found.now)
     began = row.started_at
-    says = f"attempt {row.attempt} of {row.max_attempts} runs with {row.worker or 'a worker'}"
+    who = shown_worker(row.worker) or "a worker"
+    says = f"attempt {row.attempt} of {row.max_attempts} runs with {who}"
     if began is not None and row.attempt <= 1:
         says += f" since {told(began)}, for {spell(found.now - began)}"
     end = f"Its time ends at {told(row.lease_expires_at)}." if row.lease_expires_at else ""
@@ -108,7 +132,7 @@ def _failed(found: Situation, ended: str) -> Check:
     error = f"{row.error_code or row.reason or 'no reason was noted'}"
     tries = "" if found.is_run else f" after {row.attempt} of {row.max_attempts} attempts"
     says = f"it failed{ended}{tries}: {error}"
-    more = f"{row.error_message.rstrip('.')}." if row.error_message else ""
+    more = f"{hide(row.error_message).rstrip('.')}." if row.error_message else ""
     if row.reason:
         more = f"{more} {meaning_of(row.reason)}".strip()
     if letter is None and found.part is not None:

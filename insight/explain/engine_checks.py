@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from executions.choices import Status
+from executions.ledger.tenant_retention import days_of
 from executions.models import Execution
 from executions.ownership import fence
 from insight.explain.answer import Check, Fix, spell, told
-from insight.explain.evidence import Situation, horizon_end
+from insight.explain.evidence import Owner, Situation, horizon_end
 from insight.explain.lateness import stretch_of, was_late_by_outage
 from insight.explain.reasons import REASONS, meaning_of
 from insight.explain.timetable import next_after
 from shared.conf import conf
+from shared.payload_sight import hide
+from shared.process_sight import shown_scheduler
 from tasks.choices import AS_MISSED, TaskStatus
 
 _START_ONE = Fix("Start a scheduler: `manage.py up`, or `run_scheduler`.", "", "workers")
@@ -126,7 +129,7 @@ def retry(found: Situation) -> Check:
         return Check("retry", True if tried else None, says)
     last = found.attempts[-1] if found.attempts else None
     code = last.error_code if last else row.error_code
-    message = last.error_message if last else row.error_message
+    message = hide(last.error_message if last else row.error_message)
     which = f"attempt {row.attempt + 1} of {row.max_attempts}"
     why = f"Attempt {row.attempt} ended with {code or 'a failure'}: {message}".rstrip(": ")
     why = f"{why.rstrip('.')}."
@@ -140,12 +143,16 @@ def retry(found: Situation) -> Check:
 # --- prepared -------------------------------------------------------------------------------
 
 
+def _name_of(owner: Owner) -> str:
+    return shown_scheduler(owner.name or "") or str(owner.owner)
+
+
 def _owner(found: Situation) -> str:
     owner = found.owner
     if owner.owner is None or owner.expires_at is None:
         return f"Partition {_partition(found)} has no owner."
     return (
-        f"Partition {_partition(found)} is owned by {owner.name or owner.owner} under epoch "
+        f"Partition {_partition(found)} is owned by {_name_of(owner)} under epoch "
         f"{owner.epoch}, until {told(owner.expires_at)}."
     )
 
@@ -174,7 +181,7 @@ def _looked_after(found: Situation, says: str) -> Check:
         )
     if owner.expires_at <= now:
         says = (
-            f"the scheduler of partition {number}, {owner.name or owner.owner}, has lost its lease "
+            f"the scheduler of partition {number}, {_name_of(owner)}, has lost its lease "
             f"at {told(owner.expires_at)}"
         )
         return Check(
@@ -184,7 +191,7 @@ def _looked_after(found: Situation, says: str) -> Check:
     silent = timedelta(seconds=conf().partition_lease_seconds)
     if heard is None or now - heard > silent:
         since = f" since {told(heard)}" if heard else ""
-        says = f"the scheduler of partition {number}, {owner.name or owner.owner}, is silent{since}"
+        says = f"the scheduler of partition {number}, {_name_of(owner)}, is silent{since}"
         more = f"Its lease ends at {told(owner.expires_at)}; then another may take over."
         return Check("prepared", False, says, more, _START_ONE, owner.expires_at)
     return Check("prepared", True, says, _owner(found))
@@ -192,7 +199,7 @@ def _looked_after(found: Situation, says: str) -> Check:
 
 def _missing(found: Situation) -> Check:
     """Judge an instant that the cursor has gone past without leaving a row."""
-    days = conf().retention_days
+    days = days_of(found.task.tenant_id)
     if found.at < found.now - timedelta(days=days):
         says = f"the ledger keeps {days} days, and this instant is older"
         return Check("prepared", False, says)

@@ -19,14 +19,20 @@ from events.models import AuditEntry
 from executions.attempts import attempts_of
 from executions.choices import FINAL, Status, Trigger
 from executions.destinations.limits import Shown, get_destination
+from executions.dispatch import scarcity
 from executions.gate import stage as gate
 from executions.gate.overlap import Standing
 from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch, WorkflowRun
 from insight.explain.timetable import Timetable, occurrence_at
 from insight.run_part import RunPart, part_of
+from shared import tenant_scope
 from shared.conf import conf
 from shared.exceptions import NotFound
 from shared.sql import rows
+from shared.tenant_scope import Purpose
+from tasks import quotas
+from tasks.budgets.purses import Purse
+from tasks.budgets.purses import read as read_purses
 from tasks.choices import TaskType
 from tasks.definition import Definition
 from tasks.dependencies import open_prerequisites
@@ -36,6 +42,8 @@ from tasks.schedules.base import Occurrence, Spec
 from tasks.schedules.jitter import due_at, jitter_of
 from tasks.versions import into_of, is_redirected
 from tenants.models import Tenant
+from tenants.quotas.known import limits_of
+from tenants.quotas.limits import NONE, Limits, resolve
 from wire.heartbeats import WorkerInfo, workers
 
 _REDIS_FAULTS = (redis.RedisError, OSError)
@@ -55,11 +63,12 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PoolRoom:
-    """A pool's workers, their capacity, and the executions in flight."""
+    """A pool's workers, their capacity, the executions in flight, and whether others wait."""
 
     workers: Sequence[WorkerInfo]
     room: int
     in_flight: int
+    is_scarce: bool = False
 
 
 class Situation:
@@ -217,6 +226,14 @@ class Situation:
         return Tenant.objects.filter(pk=self.task.tenant_id).first()
 
     @cached_property
+    def tenant_limits(self) -> Limits:
+        """The quotas of the tenant."""
+        tenant = self.tenant
+        if tenant is None:
+            return NONE
+        return resolve(tenant.tier, tenant.quotas, unlimited=tenant.unlimited)
+
+    @cached_property
     def pause(self) -> Pause | None:
         """The standing pause that holds the task."""
         return standing_pause_of(self.task)
@@ -244,6 +261,19 @@ class Situation:
     def waits_for(self) -> list[Task]:
         """Those that have not succeeded."""
         return open_prerequisites(self.task)
+
+    def in_flight(self, quota: str) -> tuple[int, int | None]:
+        """Return how many are in flight of a quota of the tenant, and its limit."""
+        tenant_id = self.task.tenant_id
+        return quotas.in_flight(tenant_id, quota), limits_of(tenant_id).of(quota)
+
+    @cached_property
+    def purses(self) -> Sequence[Purse]:
+        """The budgets of the task, in the present period; those of a step are its run's."""
+        if self.is_step:
+            return ()
+        found = read_purses([self.task.pk]).get(self.task.pk)
+        return found.all if found else ()
 
     @cached_property
     def outage(self) -> UnownedStretch | None:
@@ -306,11 +336,13 @@ class Situation:
         """The pool's workers and their capacity; None when Redis cannot be reached."""
         try:
             of_pool = [worker for worker in workers() if worker.pool == self.pool]
+            is_scarce = not scarcity.without([self.pool])
         except _REDIS_FAULTS:
             return None
         room = sum(worker.slots + worker.hold for worker in of_pool if worker.takes_work)
-        flying = dict(rows("dispatch/in_flight"))
-        return PoolRoom(of_pool, room, flying.get(self.pool, 0))
+        with tenant_scope.across(Purpose.POOL_ROOM):
+            flying = dict(rows("dispatch/in_flight"))
+        return PoolRoom(of_pool, room, flying.get(self.pool, 0), is_scarce)
 
     def change(self, *actions: str, kind: str = "task", until: datetime | None = None) -> str:
         """Return the actor of the latest of these changes as words; '' without an audit entry."""
@@ -344,7 +376,10 @@ def name_of(actor: str) -> str:
     if kind == "user" and number.isdecimal():
         found = User.objects.filter(pk=int(number)).values_list("username", flat=True).first()
         return found or actor
-    return {"system": "the scheduler", "command": "a command"}.get(actor, actor)
+    if kind == "command":
+        # With the account that ran it; entries of older versions have none.
+        return f"a command of {number}" if number else "a command"
+    return "the scheduler" if actor == "system" else actor
 
 
 def horizon_end(now: datetime) -> datetime:

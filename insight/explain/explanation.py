@@ -153,6 +153,8 @@ def _state(found: Situation, blocker: Check | None) -> str:
         return "ran" if ran else "did_not_run"
     if blocker is None:
         return "will_run"
+    if blocker.name == "budget":
+        return "will_not_run"
     if found.row is not None:
         return "waits"
     return _state_without_row(found, blocker)

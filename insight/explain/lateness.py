@@ -8,6 +8,7 @@ from insight.explain.answer import spell, told
 from insight.explain.evidence import Situation
 from insight.explain.reasons import REASONS
 from insight.explain.schedule_checks import ON_TIME
+from shared.process_sight import shown_worker
 from tasks.choices import AS_MISSED
 from tasks.schedules.jitter import jitter_of
 
@@ -42,8 +43,9 @@ def why_late(found: Situation) -> str:
     if row.queued_at - due_at >= ON_TIME:
         return _waited_in_ledger(found, f"from {told(due_at)} to {told(row.queued_at)}")
     handed = max(row.queued_at, due_at)
-    return f"its worker, {row.worker}, had no slot free from {told(handed)} to " + told(
-        row.started_at
+    return (
+        f"its worker, {shown_worker(row.worker)}, had no slot free from {told(handed)} to "
+        + told(row.started_at)
     )
 
 

@@ -106,6 +106,11 @@ REASONS: Mapping[str, Reason] = {
         "A task that it depends on had ended without success when its time came; "
         "`on_dependency_failure` is `skip`, or `fail`.",
     ),
+    "budget_exceeded": Reason(
+        "budget",
+        "SKIPPED",
+        "Nothing was left of the task's budget for the day or month when it came due.",
+    ),
     "overlap_skipped": Reason(
         "overlap",
         "SKIPPED",
@@ -146,7 +151,19 @@ REASONS: Mapping[str, Reason] = {
     "demo_history": Reason(
         "outcome", "any", "Invented by `demo seed` as history to look at; no request was sent."
     ),
-    "tenant_limit": Reason("outcome", "SKIPPED", "Reserved: a limit of the tenant prevented it."),
+    "tenant_limit": Reason(
+        "tenant_limit",
+        "PENDING, RETRYING",
+        "A limit of its tenant is reached, of executions, runs or steps in flight, or of starts "
+        "per second; it waits until the tenant is below it. For executions the event "
+        "`execution.deferred` says which, and until when.",
+    ),
+    "runs_wait_for_each_other": Reason(
+        "outcome",
+        "FAILED",
+        "Of a run that a step asked for: it waited for a place of its workflow or key, and the run "
+        "that has the place waited for a run above this one.",
+    ),
     "circuit_open": Reason(
         "destination",
         "PENDING, RETRYING",

@@ -10,6 +10,7 @@ from insight.explain.absence import why_absent
 from insight.explain.answer import Check, Fix, capitalised, spell, told
 from insight.explain.evidence import Situation
 from insight.explain.timetable import last_before, next_after, occurrence_at
+from shared.payload_sight import hide_url
 from tasks.schedules.base import CALENDAR_EXCLUDED, CALENDAR_ROLLED, DST_GAP, DST_OVERLAP
 from tasks.schedules.jitter import jitter_of
 
@@ -50,7 +51,7 @@ def _elsewhere(found: Situation) -> str:
     if found.into is None:
         return ""
     [(key, place)] = found.into.items()
-    where = f"the pool {place}" if key == "pool" else place
+    where = f"the pool {place}" if key == "pool" else hide_url(place)
     return f"It was replayed into {where}, and goes there even if the task's target has changed."
 
 

@@ -12,8 +12,10 @@ from insight.explain.evidence import Situation
 from insight.run_part import RunPart
 from insight.run_waits import RunWait, waits_of, waits_text
 from insight.workflow_runs import SeenRun, find_take, number_of, see
+from shared.payload_sight import hide
 from tasks.models import Pause
 from tasks.standing_pauses import covers_place, describe
+from tenants.quotas.limits import TENANT_LIMIT
 
 #: Steps of which it is told in a sentence each what they wait for.
 _TOLD = 5
@@ -71,7 +73,7 @@ def _of_step(part: RunPart, row: WorkflowRun | None) -> Check:
 def step_active(found: Situation) -> Check:
     """Judge whether a pause holds a step: only one of its tenant, pool or destination does."""
     row = found.row
-    if row is None or not row.held or row.gated:
+    if row is None or not row.held or row.gated or row.reason == TENANT_LIMIT:
         return Check(
             "task_active", True, "a pause of the workflow does not hold steps of open runs"
         )
@@ -136,7 +138,7 @@ def _sentence(found: Situation, seen: SeenRun, wait: RunWait) -> str:
         return f"{key} waits for the run of another workflow."
     number = number_of(seen, key)
     if wait.kind == "event":
-        about = seen.waits[number].correlation
+        about = hide(seen.waits[number].correlation)
         name = seen.waits[number].name
         return f"{key} waits for the signal {name}{f' about {about}' if about else ''}{end}."
     if wait.kind == "items":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from executions.bulk import sealed_options
 from executions.bulk.backfill import Plan
 from executions.bulk.results import count_results
 from executions.bulk.scope import Scope
 from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
 from insight.presentation.execution import instant_or_none
 from shared.instants import format_instant, format_local
+from shared.payload_sight import hide, hide_url
+from tasks.masking import seen_patch
 from tasks.models import Task
 from tasks.schedules.zones import find_zone
 
@@ -26,9 +29,9 @@ def present_bulk_job(job: BulkJob) -> dict[str, Any]:
         "name": job.name,
         "kind": job.kind,
         "action": job.action,
-        "filter": job.filters,
-        "options": job.options,
-        "payload_edited": _has_payload(job),
+        "filter": _filter(job),
+        "options": _options(sealed_options.shown(job)),
+        "payload_edited": sealed_options.has_payload(job),
         "status": str(job.status),
         "reason": job.reason or None,
         "total": job.total,
@@ -43,10 +46,24 @@ def present_bulk_job(job: BulkJob) -> dict[str, Any]:
     }
 
 
-def _has_payload(job: BulkJob) -> bool:
-    """Return whether the job holds a payload; the sealed value of a set is its patch."""
-    held = job.options.get("set")
-    return job.sealed_payload is not None and (held is None or "payload" in held)
+def _filter(job: BulkJob) -> dict[str, Any]:
+    """Return the filter; a text that was searched for in errors may be one of an answer."""
+    shown = dict(job.filters)
+    if "q" in shown and job.kind != "tasks":
+        shown["q"] = hide(shown["q"])
+    return shown
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options; without the right to see payloads no query of a URL, and of a change of
+    tasks only what does not tell of them."""
+    shown = dict(options)
+    if isinstance(shown.get("set"), Mapping):
+        shown["set"] = seen_patch(shown["set"])
+    into = shown.get("into")
+    if isinstance(into, Mapping) and isinstance(into.get("url"), str):
+        shown["into"] = {**into, "url": hide_url(into["url"])}
+    return shown
 
 
 def present_job_detail(job: BulkJob) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from executions.captured_logs import log_url
 from executions.choices import Status
 from executions.models import Execution
 from shared.instants import format_instant
+from shared.payload_sight import hide
+from shared.process_sight import shown_worker
 from shared.trace_context import context_of
 from tasks.definition import plain_pool
 from tasks.models import Task
@@ -38,7 +40,7 @@ def present_execution(
         "attempt": execution.attempt,
         "max_attempts": execution.max_attempts,
         "next_attempt_at": _next_attempt_at(execution),
-        "worker": execution.worker or None,
+        "worker": shown_worker(execution.worker) or None,
         "pool": plain_pool(execution.pool),
         "log_url": log_url(execution),
         "response_status": execution.response_status,
@@ -66,8 +68,11 @@ def instant_or_none(moment: datetime | None) -> str | None:
 
 
 def error_or_none(code: str, message: str) -> dict[str, str] | None:
-    """Return the wire form of an error; no code means that there is none."""
-    return {"code": code, "message": message} if code else None
+    """Return the wire form of an error; no code means that there is none.
+
+    The message may quote what was answered or printed.
+    """
+    return {"code": code, "message": hide(message)} if code else None
 
 
 def duration_ms(started_at: datetime | None, finished_at: datetime | None) -> float | None:

@@ -162,7 +162,7 @@ def present_schedulers(
             {
                 "id": str(node.id),
                 "name": node.name,
-                "host": node.host,
+                "host": node.host or None,
                 "live": node.live,
                 "silent_seconds": round(node.silent_seconds, 3),
                 "started_at": format_instant(node.started_at),
@@ -174,6 +174,7 @@ def present_schedulers(
             {
                 "partition": partition.partition,
                 "owner": str(partition.owner) if partition.owner else None,
+                "owned": partition.owned,
                 "epoch": partition.epoch,
                 "expires_at": instant_or_none(partition.expires_at),
             }
@@ -205,6 +206,7 @@ def _worker(worker: WorkerView) -> dict[str, Any]:
     return {
         **shown,
         "kind": _kind(worker.leases),
+        "host": worker.host or None,
         "version": worker.version or None,
         "silent_seconds": round(worker.silent_seconds, 3),
     }

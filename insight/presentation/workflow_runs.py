@@ -11,6 +11,7 @@ from uuid import UUID
 from executions.choices import RunPhase, Status
 from executions.models import EndedWorkflowRun, WorkflowStep
 from executions.payloads import open_sealed_payload
+from executions.redacted_fields import Version, paths_of_versions
 from insight.presentation.execution import error_or_none, instant_or_none
 from insight.run_items import item_counts_of, items_of, items_with_status
 from insight.run_waits import RunWait, waits_of
@@ -28,6 +29,8 @@ from insight.workflow_runs import (
     see,
 )
 from shared.encryption import CANNOT_BE_OPENED, DecryptionFailed
+from shared.payload_sight import hide
+from tasks.versions import step_version
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.sealed import open_input, open_output
 
@@ -44,15 +47,23 @@ RESTORED = "restored"
 
 
 class _Opening:
-    """Opens what is sealed, and notes whether something could not be opened."""
+    """Opens what is sealed, and notes whether something could not be opened.
 
-    def __init__(self) -> None:
+    ``masked`` has the paths of the fields that are masked, by task and version.
+    """
+
+    def __init__(self, masked: Mapping[Version, list[str]]) -> None:
         self.is_whole = True
+        self._masked = masked
 
-    def value(self, opened: Callable[[], Any]) -> Any:
-        """Return what the function opens, None where no key does."""
+    def paths_of(self, version: Version) -> Sequence[str]:
+        """Return the paths of a version of a workflow, or of a step."""
+        return self._masked.get(version, ())
+
+    def value(self, opened: Callable[[], Any], redact: Sequence[str] = ()) -> Any:
+        """Return what the function opens, its named fields masked; None where no key does."""
         try:
-            return opened()
+            return hide(opened(), redact)
         except DecryptionFailed:
             self.is_whole = False
             return None
@@ -92,7 +103,7 @@ def present_outline(seen: SeenRun, shown: Collection[int]) -> dict[str, Any]:
 
 
 def _whole(seen: SeenRun, ends: Mapping[int, WorkflowStep]) -> dict[str, Any]:
-    opening = _Opening()
+    opening = _opening(seen)
     counts = item_counts_of(seen)
     attempts, undone = attempts_of_steps(ends.values()), compensations_of(seen)
     shown = _run(seen, opening)
@@ -106,16 +117,17 @@ def _whole(seen: SeenRun, ends: Mapping[int, WorkflowStep]) -> dict[str, Any]:
 
 def present_runs(takes: Sequence[Take]) -> list[dict[str, Any]]:
     """Return runs as lists show them: without their steps."""
-    shown = []
-    for seen in see(takes):
-        opening = _Opening()
+    runs, shown = see(takes), []
+    masked = paths_of_versions({_version(seen) for seen in runs})
+    for seen in runs:
+        opening = _Opening(masked)
         shown.append({**_run(seen, opening), **opening.missing})
     return shown
 
 
 def present_step(seen: SeenRun, number: int) -> dict[str, Any]:
     """Return one step of a run as the answer with all of them shows it."""
-    opening = _Opening()
+    opening = _opening(seen)
     end, counts = ends_of(seen, number).get(number), item_counts_of(seen).get(number)
     attempts = attempts_of_steps([end] if end else [])
     shown = _step(seen, number, end, attempts, counts, opening)
@@ -136,7 +148,7 @@ def present_items_with_status(
 
 
 def _items(seen: SeenRun, number: int, items: Sequence[int]) -> list[dict[str, Any]]:
-    opening = _Opening()
+    opening = _opening(seen)
     ended, open_ = items_of(seen, number, items)
     attempts = attempts_of_steps(ended.values())
     return [
@@ -159,13 +171,30 @@ def _run(seen: SeenRun, opening: _Opening) -> dict[str, Any]:
         "workflow_version": execution.revision if take.row is None else take.row.version,
         "status": str(execution.status),
         "reason": _reason(take),
-        "input": opening.value(partial(_input, take)),
+        "input": opening.value(partial(_input, take), opening.paths_of(_version(seen))),
         "scheduled_for": instant_or_none(execution.scheduled_for),
         "started_at": instant_or_none(execution.started_at),
         "finished_at": instant_or_none(execution.finished_at),
         "counts": dict(counts),
         "waiting_for": [_run_wait(wait) for wait in waits_of(seen)],
     }
+
+
+def _opening(seen: SeenRun) -> _Opening:
+    """Return what opens a run with its steps: their fields that are named now are masked, too."""
+    steps = {_version_of_step(seen, number) for number in seen.steps}
+    return _Opening(paths_of_versions({_version(seen), *steps}))
+
+
+def _version(seen: SeenRun) -> Version:
+    take = seen.take
+    version = take.execution.revision if take.row is None else take.row.version
+    return take.execution.task_id, version
+
+
+def _version_of_step(seen: SeenRun, number: int) -> Version:
+    task_id, version = _version(seen)
+    return task_id, step_version(version, number)
 
 
 def _run_wait(wait: RunWait) -> dict[str, Any]:
@@ -185,9 +214,11 @@ def _reason(take: Take) -> str | None:
 
 def _input(take: Take) -> Any:
     if take.row is not None:
-        return open_input(take.row.sealed_input, take.row.id)
+        return open_input(take.row.sealed_input, take.row.tenant_id, take.row.id)
     sealed = take.execution.sealed_payload
-    return None if sealed is None else open_sealed_payload(sealed, take.execution.id)
+    if sealed is None:
+        return None
+    return open_sealed_payload(sealed, take.execution.tenant_id, take.execution.id)
 
 
 def _step(
@@ -285,8 +316,9 @@ def _end(
 ) -> dict[str, Any]:
     output = None
     if end.sealed_output is not None and not seen.steps[number].get("sensitive"):
-        place = (end.run_id, number, end.item, end.take)
-        output = opening.value(partial(open_output, end.sealed_output, *place))
+        place = (end.tenant_id, end.run_id, number, end.item, end.take)
+        redact = opening.paths_of(_version_of_step(seen, number))
+        output = opening.value(partial(open_output, end.sealed_output, *place), redact)
     # Of a wait for an event it is the signal.
     calls = seen.steps[number]["kind"] != "wait_for_event"
     return {
@@ -325,6 +357,6 @@ def _waits_for(open_: OpenStep) -> dict[str, Any] | None:
 def _wait(seen: SeenRun, wait: Wait) -> dict[str, Any]:
     shown: dict[str, Any] = {"kind": wait.kind, "until": instant_or_none(wait.due_at)}
     if wait.kind == "event":
-        return shown | {"event": wait.name, "correlation": wait.correlation}
+        return shown | {"event": wait.name, "correlation": hide(wait.correlation)}
     # Who decides names the take that the approval was shown for.
     return shown | ({"take": seen.take.number} if wait.kind == "approval" else {})

@@ -55,13 +55,13 @@ def present_listed_workflows(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     ]
 
 
-def present_workflow_revision(revision: TaskRevision) -> dict[str, Any]:
-    """Return a version of a workflow with its definition."""
+def present_workflow_revision(revision: TaskRevision, current: Definition) -> dict[str, Any]:
+    """Return a version of a workflow with its definition, masked as the current one, too."""
     return {
         "version": revision.version,
         "changed_by": revision.changed_by,
         "created_at": revision.created_at,
-        "definition": workflow_fields(definition_of(revision)),
+        "definition": workflow_fields(definition_of(revision), current=current),
     }
 
 

@@ -54,7 +54,8 @@ def ask_again(membership: Membership) -> str:
 def send_confirmation(member_id: int) -> None:
     """Send the message that asks to confirm; raise TransportError where trying again may help."""
     found = Membership.objects.filter(pk=member_id, user__is_active=True)
-    membership = found.select_related("user", "tenant").first()
+    # The role of the system worker may not read the hash of a password.
+    membership = found.select_related("user", "tenant").defer("user__password").first()
     address = unconfirmed_address(membership) if membership else ""
     if membership is None or not address:
         return

@@ -52,7 +52,9 @@ def subscribe(
     _check(endpoint, p256dh, auth)
     subscription = _known_or_new(membership, endpoint)
     subscription.p256dh = p256dh
-    subscription.sealed_auth = seal(auth.encode(), push_subscription_context(subscription.pk))
+    subscription.sealed_auth = seal(
+        auth.encode(), push_subscription_context(tenant_id, subscription.pk)
+    )
     subscription.user_agent = user_agent[:300]
     subscription.failed_at, subscription.error = None, ""
     subscription.save()
@@ -83,9 +85,9 @@ def unsubscribe(tenant_id: UUID, subscription_id: UUID, *, actor: Actor) -> None
 
 def open_auth(subscription: PushSubscription) -> str:
     """Return the browser's shared secret; raise DecryptionFailed where no key opens it."""
-    return open_sealed(
-        subscription.sealed_auth, push_subscription_context(subscription.pk)
-    ).decode()
+    tenant_id = subscription.membership.tenant_id
+    context = push_subscription_context(tenant_id, subscription.pk)
+    return open_sealed(subscription.sealed_auth, context).decode()
 
 
 def _known_or_new(membership: Membership, endpoint: str) -> PushSubscription:

@@ -7,16 +7,14 @@ the import takes half a second, and a process that sends no push need not wait f
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import orjson
 
-from delivery.address_guard import AddressGuard
 from delivery.errors import DeliveryError
-from delivery.http_client import HttpClient
 from delivery.http_messages import Request, Response
+from delivery.one_call import call_once
 from delivery.retry_after import parse_retry_after
 from notifications.transports.errors import TransportError
 from notifications.transports.vapid import authorization
@@ -70,7 +68,7 @@ def send_push(endpoint: str, p256dh: str, auth: str, message: PushMessage) -> No
         raise TransportError(error.message, permanent=True) from error
     request = _request(url, endpoint, {"p256dh": p256dh, "auth": auth}, message)
     try:
-        response = asyncio.run(_send(request))
+        response = call_once(request, AllowList(conf().webhook_allowed_networks))
     except DeliveryError as error:
         permanent = error.code == "address_forbidden"
         raise TransportError(f"The push service: {error.message}", permanent=permanent) from error
@@ -103,16 +101,6 @@ def _request(url: TargetUrl, endpoint: str, keys: dict[str, str], message: PushM
         timeout=_TIMEOUT_SECONDS,
         capture_bytes=2048,
     )
-
-
-async def _send(request: Request) -> Response:
-    guard = AddressGuard(AllowList(conf().webhook_allowed_networks))
-    client = HttpClient(guard)
-    try:
-        return await client.send(request)
-    finally:
-        await client.close()
-        guard.close()
 
 
 def _judge(response: Response) -> None:

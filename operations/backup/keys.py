@@ -1,8 +1,9 @@
 """The secrets of an installation that a backup must carry, and what a restore does with them.
 
 Without SECRET_KEY links in mails and addresses at the test receiver are void, without
-ENCRYPTION_KEYS nothing sealed opens, without the push key browsers get no notices. A backup does
-not carry the passwords of the embedded servers: they belong to a data directory, not to the data.
+ENCRYPTION_KEYS nothing sealed opens, without AUDIT_KEYS the audit log cannot be verified, without
+the push key browsers get no notices. A backup does not carry the passwords of the embedded
+servers: they belong to a data directory, not to the data.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _VARIABLE = "ENCRYPTION_KEYS"
 
 def current() -> dict[str, str]:
     """Return the secrets that are in use, wherever they come from."""
-    keys = (f"{name}:{base64.b64encode(key).decode()}" for name, key in _keys().items())
     return {
         "secret_key": settings.SECRET_KEY,
-        "encryption_keys": " ".join(keys),
+        "encryption_keys": _words(_keys()),
+        "audit_keys": _words(conf().audit_keys),
         "vapid_private_key": settings.VAPID_PRIVATE_KEY,
     }
 
@@ -49,6 +50,10 @@ def refuse_missing(secrets: Mapping[str, str]) -> None:
             f"{_VARIABLE} is set here and lacks the backup's key {', '.join(missing)}: data sealed "
             "with it would not open. Add it, or unset the variable; the backup brings its keys."
         )
+
+
+def _words(keys: Mapping[str, bytes]) -> str:
+    return " ".join(f"{name}:{base64.b64encode(key).decode()}" for name, key in keys.items())
 
 
 def _keys() -> dict[str, bytes]:

@@ -69,6 +69,8 @@ def _running(program: str, url: str, *options: str) -> Iterator[subprocess.Popen
         f"--dbname={make_conninfo(**parts)}",
         "--no-owner",
         "--no-privileges",
+        # They name roles of this server; the next `migrate` makes them anew.
+        "--no-policies",
         "--no-password",
         *options,
     ]

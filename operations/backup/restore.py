@@ -7,8 +7,10 @@ leaves the former one. On a given server it leaves a part of the data: start no 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 from django.conf import settings
@@ -16,7 +18,7 @@ from django.conf import settings
 from executions.ownership import fence
 from launcher import local_state
 from launcher.run_lock import AlreadyHeld, RunLock
-from operations.backup import archive, keys, programs
+from operations.backup import archive, erased_tenants, keys, programs
 from operations.backup.archive import Backup
 from operations.backup.make import count_rows
 from operations.backup.manifest import Manifest, known_migrations, refuse_newer
@@ -52,8 +54,11 @@ def check(path: Path, passphrase: str) -> Checked:
     return Checked(backup)
 
 
-def restore(checked: Checked, place: Place, *, overwrite: bool) -> None:
+def restore(checked: Checked, place: Place, *, overwrite: bool, erased: Sequence[UUID] = ()) -> int:
     """Fill the place with the backup's data and set the fence.
+
+    The data keys of tenants that were erased are destroyed: of ``erased``, and of the list in the
+    data directory. Return how many of these tenants the backup had keys of.
 
     Raise Conflict while processes run there, or if it is not empty and ``overwrite`` is false.
     """
@@ -65,14 +70,15 @@ def restore(checked: Checked, place: Place, *, overwrite: bool) -> None:
                     "The target is not empty. Use --overwrite --yes to replace it.",
                     code="not_empty",
                 )
-            _fill(checked, place)
+            return _fill(checked, place, erased)
     except AlreadyHeld as held:
         raise Conflict(
             f"Punctual runs here (pid {held.pid}). Stop it: manage.py down.", code="running"
         ) from held
 
 
-def _fill(checked: Checked, place: Place) -> None:
+def _fill(checked: Checked, place: Place, erased: Sequence[UUID]) -> int:
+    listed = erased_tenants.read(place.data_dir / erased_tenants.FILE)
     former = local_state.load_secrets(place.data_dir)
     with place.emptied() as url:
         programs.restore(url, checked.backup.pour)
@@ -82,10 +88,12 @@ def _fill(checked: Checked, place: Place) -> None:
             # A backup of the first format contains sessions.
             cursor.execute(statement("backup/forget_sessions"))
             cursor.execute(statement("backup/void_login_links"))
+            closed = erased_tenants.destroy_keys(cursor, {*erased, *listed})
         place.put_secrets(checked.backup.secrets, former)
     if settings.REDIS_URL:
         # This server has kept running: void everything that was sent through it.
         start_guard.renew_incarnation()
+    return closed
 
 
 def _verify(url: str, manifest: Manifest) -> None:

@@ -13,6 +13,7 @@ from executions.models import DeadLetter
 from executions.querysets import DeadLetterQuerySet
 from insight.presentation.dead_letters import present_letter, present_letters
 from operations.finding import ID_TAIL, find_row
+from operations.payload_readings import note_shown
 from shared.commands import shown, table
 from shared.duration_words import duration_text
 from shared.redaction import MASK
@@ -64,10 +65,13 @@ def find_task(text: str, tenant: str | None = None) -> Task:
 
 def documents(letters: Sequence[DeadLetter], *, payload: bool) -> list[dict[str, Any]]:
     """Return the letters as the API lists them, each with its tenant."""
-    return [
+    found = [
         _masked({**document, "tenant_id": str(letter.tenant_id)}, payload=payload)
         for letter, document in zip(letters, present_letters(letters), strict=True)
     ]
+    if payload:
+        note_shown("dead_letter", found)
+    return found
 
 
 def document(letter: DeadLetter, *, payload: bool) -> dict[str, Any]:
@@ -75,6 +79,8 @@ def document(letter: DeadLetter, *, payload: bool) -> dict[str, Any]:
     found = _masked({**present_letter(letter), "tenant_id": str(letter.tenant_id)}, payload=payload)
     if found["edit"] is not None and not payload:
         found["edit"] = {"payload": MASK}
+    # The answers of its attempts are there in any case.
+    note_shown("dead_letter", [found])
     return found
 
 

@@ -103,5 +103,17 @@ def encryption_keys() -> Finding:
     return good("encryption keys", f"{keys[0]} is active" + _others(keys))
 
 
+def audit_keys() -> Finding:
+    """Check that entries of the audit log are authenticated."""
+    keys = list(conf().audit_keys)
+    if not keys:
+        return odd(
+            "audit keys",
+            "there is none: the audit log can be written anew unnoticed",
+            "Set AUDIT_KEYS, or run `manage.py up`, which makes one.",
+        )
+    return good("audit keys", f"{keys[0]} is active, {len(keys)} verify")
+
+
 def _others(keys: list[str]) -> str:
     return f"; {len(keys) - 1} more can open values" if len(keys) > 1 else ""

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Exists, OuterRef
 
-from executions.ledger.days import DAILY_TABLES, parent_of
+from executions.ledger.days import (
+    DAILY_TABLES,
+    LEAVING,
+    day_end_id,
+    day_of,
+    oldest_open,
+    parent_of,
+)
 from executions.loop.clocks import database_now
+from operations.database_roles.loops import read_loops_state
+from operations.database_roles.state import read_state
 from operations.doctor.finding import Finding, bad, good, odd
 from shared.commands import shown
 from shared.conf import conf
@@ -18,11 +29,14 @@ from shared.sql import rows
 from tasks.models import TaskRevision
 from tasks.schedules.zones import release
 from tasks.zone_changes import recorded_release
+from tenants.models import DataKey, Tenant
 
 #: The first version that makes time-ordered ids itself.
 LOWEST_VERSION = 180000
 _DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 _DAYS_NEEDED = 1
+#: Days that may stay past the retention before that is odd: it drops them within minutes.
+_DAYS_LATE = 2
 
 
 def server_version() -> Finding:
@@ -70,6 +84,36 @@ def migrations() -> Finding:
     return good("migrations", "all applied")
 
 
+def row_security() -> Finding:
+    """Check that the database itself keeps tenants apart: the second wall."""
+    found = read_state(settings.WEB_DATABASE_URL)
+    if not found.role:
+        return odd(
+            "row security",
+            "the web process uses the owner's role, so that code alone keeps tenants apart",
+            "Set WEB_DATABASE_URL and run `manage.py roles make`: see "
+            "docs/howto/protect-the-database.md.",
+        )
+    if found.problems:
+        return bad("row security", "; ".join(found.problems), "Run `manage.py roles make`.")
+    return good("row security", f"{found.role}, {found.secured} tables of tenants")
+
+
+def role_of_loops() -> Finding:
+    """Check that the processes that work for all tenants own nothing in the database."""
+    found = read_loops_state(settings.LOOPS_DATABASE_URL)
+    if not found.role:
+        return odd(
+            "role of the loops",
+            "schedulers, recorders and system workers use the owner's role",
+            "Set LOOPS_DATABASE_URL and run `manage.py roles make`: see "
+            "docs/howto/protect-the-database.md.",
+        )
+    if found.problems:
+        return bad("role of the loops", "; ".join(found.problems), "Run `manage.py roles make`.")
+    return good("role of the loops", found.role)
+
+
 def day_tables() -> Finding:
     """Check that the tables of today and the coming days exist: rows cannot be stored without."""
     now = database_now()
@@ -88,6 +132,23 @@ def day_tables() -> Finding:
     if lacking:
         return odd("day tables", f"missing: {', '.join(lacking)}", remedy)
     return good("day tables", f"up to {wanted[-1]:%Y-%m-%d}")
+
+
+def old_days() -> Finding:
+    """Check that days past the retention leave: nothing else frees the room that they take."""
+    before = database_now() - timedelta(days=conf().retention_days + _DAYS_LATE)
+    parents = [parent_of(table) for table in DAILY_TABLES]
+    wanted = {"parents": parents, "before": f"{before:%Y%m%d}", "mark": LEAVING}
+    tables = rows("retention/days_before", wanted)
+    found = sorted(table.rpartition("_")[2] for _, table, _ in tables)
+    if not found:
+        return good("old days", f"none is past the retention of {conf().retention_days} days")
+    evidence = f"{len(found)} tables past the retention, from {day_of(found[0]):%Y-%m-%d} on"
+    oldest = oldest_open()
+    if oldest is not None and oldest < day_end_id(found[0]):
+        return good("old days", f"{evidence}; execution {oldest} is open")
+    remedy = "The system worker's log says why they stay: `day_waits`, `day_not_dropped`."
+    return odd("old days", evidence, remedy)
 
 
 def zone_rules() -> Finding:
@@ -119,13 +180,14 @@ def open_transactions() -> Finding:
 
 def sealed_values() -> Finding:
     """Check that the keys open stored values: the keys of another installation would not."""
-    newest = TaskRevision.objects.order_by("-id").first()
+    newest = TaskRevision.objects.select_related("task").order_by("-id").first()
     if newest is None:
         return good("sealed values", "nothing is stored yet")
     sealed = bytes(newest.sealed)
     key = shown(key_id_of(sealed))
     try:
-        open_json(sealed, revision_context(newest.task_id, newest.version))
+        tenant_id = newest.task.tenant_id
+        open_json(sealed, revision_context(tenant_id, newest.task_id, newest.version))
     except DecryptionFailed as error:
         remedy = "Restore the ENCRYPTION_KEYS, or the secrets.json, of this database."
         return bad("sealed values", error.message, remedy)
@@ -138,3 +200,16 @@ def _settings() -> dict[str, str]:
 
 def _tables(parent: str) -> set[str]:
     return {row[0] for row in rows("prune/existing_days", {"parent": parent})}
+
+
+def sealed_targets() -> Finding:
+    """Check that URLs and arguments of every tenant are sealed when they are stored."""
+    sealing = DataKey.objects.filter(tenant=OuterRef("pk"), replaced_at=None, seals_targets=True)
+    count = Tenant.objects.filter(~Exists(sealing)).count()
+    if count:
+        return odd(
+            "sealed targets",
+            f"tenants whose URLs and arguments lie in clear: {count}",
+            "When no process of an older version runs: `manage.py keys reseal`.",
+        )
+    return good("sealed targets", "URLs and arguments are sealed when they are stored")

@@ -28,15 +28,20 @@ _MACHINE: Sequence[Check] = (
     data_directory.disk_space,
     data_directory.sockets,
     data_directory.encryption_keys,
+    data_directory.audit_keys,
 )
 _DATABASE: Sequence[Check] = (
     database.server_version,
     database.durability,
     database.connections,
     database.migrations,
+    database.row_security,
+    database.role_of_loops,
     database.day_tables,
+    database.old_days,
     database.open_transactions,
     database.sealed_values,
+    database.sealed_targets,
     database.zone_rules,
 )
 _REDIS: Sequence[Check] = (

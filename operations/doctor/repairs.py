@@ -13,12 +13,17 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, transaction
 
+from events import audit
 from executions.complete import outcome_stream
 from executions.ledger import days
 from executions.loop.clocks import database_now
 from operations.housekeeping_entries import ensure_entries
+from shared.actor import COMMAND
 from shared.commands import first_line
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+
+#: The result of a repair that had nothing to do.
+NOTHING = "nothing was missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,12 @@ def repair_all() -> Iterator[Repair]:
     """Do every safe repair and yield what each did."""
     for name, work in _REPAIRS:
         try:
-            yield Repair(name, work())
+            repair = Repair(name, work())
+            if repair.done != NOTHING:
+                audit.record_of_installation(
+                    COMMAND, "doctor.repaired", "repair", name, done=repair.done
+                )
+            yield repair
         except (DatabaseError, ImproperlyConfigured, redis.RedisError, OSError) as error:
             yield Repair(name, "", first_line(error))
 
@@ -42,20 +52,20 @@ def repair_all() -> Iterator[Repair]:
 def _days() -> str:
     with transaction.atomic(durable=True):
         made = days.ensure_days_ahead(database_now())
-    return f"made {made} day tables" if made else "nothing was missing"
+    return f"made {made} day tables" if made else NOTHING
 
 
 def _entries() -> str:
     with transaction.atomic(durable=True):
         made = ensure_entries()
-    return f"made {', '.join(made)}" if made else "nothing was missing"
+    return f"made {', '.join(made)}" if made else NOTHING
 
 
 def _outcome_group() -> str:
     if not settings.REDIS_URL:
         raise ImproperlyConfigured("No address of Redis is known.")
     if _has_group():
-        return "nothing was missing"
+        return NOTHING
     outcome_stream.ensure_group()
     return "made the recorders' group"
 

@@ -24,6 +24,7 @@ from operations.finding import (
     find_task,
     moment_option,
 )
+from operations.payload_readings import note_shown
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.duration_words import duration_text
 from shared.ids import moment_of
@@ -119,6 +120,8 @@ def show_execution(command: PunctualCommand, options: Mapping[str, Any]) -> None
         "tenant_id": str(execution.tenant_id),
     }
     lines = _show_lines(command, document)
+    if options["json"] or options["http"]:
+        note_shown("execution", [document])
     command.emit(options, document, _http_lines(lines, document) if options["http"] else lines)
 
 

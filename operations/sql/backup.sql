@@ -32,7 +32,8 @@ ORDER BY c.relname
 SELECT count(*) FROM {table}
 
 -- name: others
--- Our processes that are connected to this database, besides this one.
+-- Our processes that are connected to this database, besides this one. Every role sees the names of
+-- all sessions.
 SELECT application_name FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()
   AND application_name LIKE 'punctual-%%'
@@ -54,3 +55,11 @@ DELETE FROM django_session
 -- A one-time link is bound to the last sign-in of its account: links from before the restore, used
 -- or not, are void after it.
 UPDATE auth_user SET last_login = statement_timestamp()
+
+-- name: has_data_keys
+-- Returns whether the database is of a version that has data keys of tenants.
+SELECT to_regclass('public.data_keys') IS NOT NULL
+
+-- name: destroy_data_keys
+-- Destroys the data keys of erased tenants: what they have sealed never opens again. A few rows.
+DELETE FROM data_keys WHERE tenant_id = ANY(%(tenants)s) RETURNING tenant_id

@@ -41,6 +41,7 @@ from receiver import ledgers
 from shared.actor import COMMAND
 from tasks.choices import TaskStatus
 from tasks.models import Task
+from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
 from tenants.models import Tenant
 from tenants.services import create_api_key, create_tenant
@@ -77,7 +78,7 @@ def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
         with transaction.atomic(durable=True):
             tenant = create_tenant(name, actor=COMMAND, unlimited=True)
             _, key = create_api_key(
-                tenant, name="storm", scopes=list(SCOPES), owner=True, actor=COMMAND
+                tenant, name="storm", scopes=list(SCOPES), owner=True, actor=COMMAND, by=OPERATOR
             )
             audit.record(tenant.id, COMMAND, _MADE, "tenant", tenant.id)
         path = ledger_of(data_dir, tenant)

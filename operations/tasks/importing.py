@@ -97,9 +97,11 @@ def _zone(name: str) -> str:
 
 def _plan_lines(item: Planned) -> Iterator[str]:
     """Return a line of the plan as people read it, within 80 columns."""
-    heading = item.task.name if item.task is not None else " ".join(item.text.split())
+    written = " ".join(item.text.split())
+    heading = item.task.name if item.task is not None else written
     yield f"{_MARKS[item.action]} {item.line:>3}  {shown(heading, 73)}"
     if item.task is not None:
+        yield f"       {shown(written, 73)}"
         expression = item.task.schedule["cron_expression"]
         yield f"       {expression} · {item.schedule_text}"
         zone = spec_of(item.task).zone.info

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -11,10 +11,12 @@ from executions.loop.clocks import database_now
 from insight.presentation.tasks import present_tasks
 from insight.task_fires import fires_of
 from operations.finding import ID_TAIL, find_task, tasks_of
+from operations.payload_readings import note_shown
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import Conflict
 from shared.instants import format_local
-from tasks.choices import WORKFLOW, TaskStatus, TaskType
+from tasks.budgets.keeping import present_use
+from tasks.choices import IN_ORDER, WORKFLOW, TaskStatus, TaskType
 from tasks.definition import WORKFLOW_POOL
 from tasks.export_keys import FIELD, key_of
 from tasks.models import Task
@@ -73,6 +75,8 @@ def list_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     tasks = list(found.order_by("-created_at", "-id")[: max(0, options["limit"])])
     shown_tasks = documents(tasks)
     lines = _list_lines(command, shown_tasks, wide=options["wide"])
+    if options["json"]:
+        note_shown("task", shown_tasks)
     command.emit(options, {"tasks": shown_tasks, "total": total}, lines)
     if total > len(tasks):
         command.note(f"{len(tasks)} of {total} tasks; see more with --limit")
@@ -81,7 +85,9 @@ def list_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 def show_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """Show one task."""
     task = find_task(options["id"], options["tenant"])
-    document = documents([task])[0]
+    document = {**documents([task])[0], "budget_use": present_use(task)}
+    if options["json"]:
+        note_shown("task", [document])
     command.emit(options, document, show_lines(task, document))
 
 
@@ -90,11 +96,14 @@ def export_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
     Raise Conflict for an incomplete task: a copy of it would have no payload.
     """
-    definitions = [
-        {FIELD: str(key_of(task)), **definition_in(document)}
-        for page in _pages(_chosen(options))
-        for task, document in zip(page, documents(page), strict=True)
-    ]
+    definitions = []
+    for page in _pages(_chosen(options)):
+        found = documents(page)
+        note_shown("task", found)
+        definitions += [
+            {FIELD: str(key_of(task)), **definition_in(document)}
+            for task, document in zip(page, found, strict=True)
+        ]
     command.emit({**options, "json": True}, {"tasks": definitions}, [])
     command.note(
         f"{len(definitions)} tasks; `manage.py tasks create --file -` creates the missing ones"
@@ -137,7 +146,9 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
         *((("payload", document["payload_ref"]),) if document["payload_ref"] else ()),
         ("labels", labels or "-"),
         ("owner", document["owner"] or "-"),
+        *((("key", _key(document["concurrency"])),) if "concurrency" in document else ()),
         *((("depends", ", ".join(document["depends_on"])),) if document["depends_on"] else ()),
+        *(("budget", line) for line in budget_lines(document.get("budget_use", ()))),
         ("last", _last(document["last_execution"])),
         *((("missing", document["missing"]),) if "missing" in document else ()),
     )
@@ -147,6 +158,20 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
     for fire in fires_of(task, _FIRES, now=database_now()):
         spread = f" (for {format_local(fire.at, info)})" if fire.due_at != fire.at else ""
         yield f"{'next':<9} {format_local(fire.due_at, info)} {zone}{spread}"
+
+
+def budget_lines(use: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Return a line for each budget: what is used of it, and until when that counts."""
+    for one in use:
+        yield (
+            f"{one['used']} of {one['limit']} {one['unit']} in this {one['per']}, "
+            f"until {one['resets_at']}"
+        )
+
+
+def _key(shared: Mapping[str, Any]) -> str:
+    how = "strictly in order" if shared["order"] == IN_ORDER else f"{shared['max']} at a time"
+    return f"{shared['key']} ({how})"
 
 
 def _chosen(options: Mapping[str, Any]) -> TaskQuerySet:

@@ -9,8 +9,11 @@ from django.core.management.base import CommandParser
 
 from insight.presentation.workflows import present_workflows
 from operations.finding import ID_TAIL
+from operations.payload_readings import note_shown
+from operations.tasks.reading import budget_lines
 from operations.workflows.finding import add_tenant, add_workflow, find_workflow, workflows_of
 from shared.commands import PunctualCommand, shown, table
+from tasks.budgets.keeping import present_use
 from tasks.choices import TaskStatus
 from tasks.models import Task
 
@@ -57,7 +60,9 @@ def list_workflows(command: PunctualCommand, options: Mapping[str, Any]) -> None
 def show_workflow(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """Show one workflow with its steps."""
     task = find_workflow(options["id"], options["tenant"])
-    document = documents([task])[0]
+    document = {**documents([task])[0], "budget_use": present_use(task)}
+    if options["json"]:
+        note_shown("task", [document])
     command.emit(options, document, _show_lines(document))
 
 
@@ -102,6 +107,7 @@ def _show_lines(found: Mapping[str, Any]) -> Iterator[str]:
         ("on failure", found["on_failure"]),
         ("deadline", _deadline(found)),
         ("at a time", found["max_concurrent"] and str(found["max_concurrent"])),
+        *(("budget", line) for line in budget_lines(found["budget_use"])),
         ("labels", labels or None),
         ("owner", found["owner"]),
         ("missing", found.get("missing")),

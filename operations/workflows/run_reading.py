@@ -15,6 +15,7 @@ from insight.presentation.workflow_runs import present_items, present_runs, pres
 from insight.run_waits import RunWait, waits_text
 from insight.workflow_runs import Take
 from operations.finding import ID_TAIL, moment_option
+from operations.payload_readings import note_shown
 from operations.workflows.finding import add_tenant, add_workflow, find_run, find_workflow
 from shared.commands import PunctualCommand, shown, table
 from shared.exceptions import NotFound
@@ -74,6 +75,8 @@ def list_runs(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         "since": None if since is None else format_instant(since),
         "more": len(firsts) > limit,
     }
+    if options["json"]:
+        note_shown("run", runs)
     command.emit(options, document, _list_lines(command, runs, wide=options["wide"]))
     if len(firsts) > limit:
         command.note(f"the newest {limit}; see more with --limit")
@@ -88,6 +91,8 @@ def show_status(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         items = _items_of(take, options["items"], max(0, options["limit"]))
         document["items"] = items
         lines += ["", *_step_lines(command, items)]
+    if options["json"]:
+        note_shown("run", [document])
     command.emit(options, document, lines)
 
 

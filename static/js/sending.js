@@ -1,6 +1,6 @@
 // Sends the forms that change something, and leaves the page only when the server has accepted them.
 // Typed text, files and secrets stay through errors, outages and a lost session.
-import { recall } from "./cookies.js";
+import { formToken } from "./cookies.js";
 
 const ANSWERS_WITHIN = 30000;
 const UNKNOWN = "The server does not answer. What you typed is still here. Send it again; no change is made twice.";
@@ -18,7 +18,7 @@ function contents(form, button) {
   const sent = new FormData(form);
   if (button?.name) sent.append(button.name, button.value);
   // Signing in again in another tab makes a new token; the page has the old one.
-  const token = recall("csrftoken");
+  const token = formToken();
   if (token) sent.set("csrfmiddlewaretoken", token);
   return sent;
 }
@@ -107,7 +107,7 @@ async function send(form, button) {
 
 // A form whose page shows its errors is sent by the browser, once the server is known to answer.
 function sendPlainly(form, button) {
-  const token = recall("csrftoken");
+  const token = formToken();
   if (token) form.elements.csrfmiddlewaretoken.value = token;
   if (button) button.disabled = false;
   form.dataset.checked = "1";

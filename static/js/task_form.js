@@ -18,7 +18,19 @@ function showIf() {
   }
 }
 
+// A list of secrets beside a field: the chosen one is written into the field, as its name.
+function insertSecret(list) {
+  const field = form.elements[list.dataset.inserts];
+  const text = `{{ secrets.${list.value} }}`;
+  if (field.tagName === "TEXTAREA") field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  else [field.type, field.value] = ["text", text];
+  list.value = "";
+  field.focus();
+}
+for (const picks of form.querySelectorAll("[data-picks]")) picks.hidden = false;
+
 form.addEventListener("change", (event) => {
+  if (event.target.dataset.inserts) return event.target.value && insertSecret(event.target);
   if (event.target.name === "when") showWhen();
   showIf();
 });

@@ -37,6 +37,13 @@ export async function catchUp() {
   }
 }
 
+// A page of this host; anything else, such as //host or /\\host, leads to the list of alerts.
+function placeHere(url) {
+  const place = URL.canParse(url || "", location.origin) ? new URL(url || "", location.origin) : null;
+  const here = place && place.origin === location.origin && /^\/[^/\\]/.test(url || "");
+  return here ? place.pathname + place.search + place.hash : "/alerts";
+}
+
 export function toast({ id, severity, title, url }) {
   const place = box();
   if (!place || (id && place.querySelector(`[data-alert="${CSS.escape(id)}"]`))) return;
@@ -55,7 +62,7 @@ export function toast({ id, severity, title, url }) {
   use.setAttribute("href", "/static/console-icons.svg#warning");
   icon.append(use);
   const link = document.createElement("a");
-  link.href = url && url.startsWith("/") ? url : "/alerts";
+  link.href = placeHere(url);
   link.textContent = title;
   const close = document.createElement("button");
   close.type = "button";

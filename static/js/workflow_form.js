@@ -1,6 +1,6 @@
 // The list editor of a workflow. Each change goes to the server with the whole definition and comes
 // back as the definition, the list and the check; changes are sent one after the other.
-import { recall } from "./cookies.js";
+import { formToken } from "./cookies.js";
 
 const ANSWERS_WITHIN = 30000;
 const MOST_UNDONE = 30;
@@ -55,7 +55,7 @@ async function ask(sent) {
   const answer = await fetch(form.dataset.list, {
     method: "POST",
     body: sent,
-    headers: { "X-CSRFToken": recall("csrftoken") || form.elements.csrfmiddlewaretoken.value, "HX-Request": "true", "X-Form": "1" },
+    headers: { "X-CSRFToken": formToken() || form.elements.csrfmiddlewaretoken.value, "HX-Request": "true", "X-Form": "1" },
     signal: AbortSignal.timeout(ANSWERS_WITHIN),
   });
   if (answer.headers.get("Content-Type")?.startsWith("application/json")) throw refusal((await answer.json()).errors[0].message);

@@ -21,6 +21,8 @@ from tasks.limits import LABEL_VALUE_LENGTH, NAME_LENGTH
 from tasks.schedules import spec
 
 _ASSIGNMENT = re.compile(r"""("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*)""", re.DOTALL)
+#: A command that begins with a plain word: no variable, quote or substitution.
+_PROGRAM = re.compile(r"([\w.+/-]+)(?:\s|$)", re.ASCII)
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _MARK = "\ufeff"
 _MAX_DELAY_MINUTES = 24 * 60
@@ -105,7 +107,7 @@ def definition_body(entry: Entry, *, url: str, path: str, identity: str) -> dict
         payload["environment"] = entry.environment
     source = PurePath(path).name
     return {
-        "name": _name(source, entry.command),
+        "name": _name(source, entry),
         "schedule": entry.schedule,
         "target": {"url": url},
         "payload": payload,
@@ -118,8 +120,14 @@ def import_labels(source: str) -> dict[str, str]:
     return {"import": "crontab", "import_file": source[:LABEL_VALUE_LENGTH]}
 
 
-def _name(source: str, command: str) -> str:
-    text = f"{source}: {' '.join(command.split())}"
+def _name(source: str, entry: Entry) -> str:
+    """Return the file, the program and the line.
+
+    A name is stored, listed and mailed in clear, and what follows a program may be secret.
+    """
+    program = _PROGRAM.match(entry.command)
+    named = f"{PurePath(program[1]).name}, " if program else ""
+    text = f"{source}: {named}line {entry.line}"
     text = "".join(letter if letter.isprintable() else "?" for letter in text)
     return text if len(text) <= NAME_LENGTH else f"{text[: NAME_LENGTH - 1]}…"
 

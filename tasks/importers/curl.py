@@ -341,7 +341,8 @@ def _url_read(read: Callable[..., Any], text: str, name: str, *more: Any) -> Any
 
 
 def _name(method: str, called: Called) -> str:
-    text = f"{method} {''.join(_printable(called.place))}"
+    # Without the path: a name is shown and kept in clear, and paths hold tokens.
+    text = f"{method} {''.join(_printable(called.host))}"
     return text if len(text) <= NAME_LENGTH else f"{text[: NAME_LENGTH - 1]}…"
 
 

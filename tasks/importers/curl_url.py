@@ -18,10 +18,10 @@ _GLOB = re.compile(r"\{[^{},]*,[^{}]*\}|\[(?:\d+-\d+|[a-z]-[a-z]|[A-Z]-[A-Z])(?:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A URL without its user, its host and path for a name, and the user as ``auth``."""
+    """A URL without its user, its host for a name, and the user as ``auth``."""
 
     url: str
-    place: str
+    host: str
     auth: dict[str, str] | None
     is_globbed: bool
 
@@ -37,7 +37,7 @@ def called_url(text: str, query: list[str]) -> Called:
     auth = _auth(user) if at else None
     return Called(
         url=f"{before}://{rest[len(user) + 1 :]}" if at else url,
-        place=f"{parts.hostname or ''}{parts.path}".rstrip("/"),
+        host=parts.hostname or "",
         auth=auth,
         is_globbed=_GLOB.search(rest[len(parts.netloc) :]) is not None or "{" in host,
     )

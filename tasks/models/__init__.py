@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tasks.models.budget import TaskBudget
 from tasks.models.calendar import Calendar
+from tasks.models.named_secret import NamedSecret, SecretUse
 from tasks.models.pause import Pause
 from tasks.models.task import Task
 from tasks.models.task_cursor import TaskCursor
@@ -13,8 +15,11 @@ from tasks.models.zone_rules import ZoneRules
 
 __all__ = [
     "Calendar",
+    "NamedSecret",
     "Pause",
+    "SecretUse",
     "Task",
+    "TaskBudget",
     "TaskCursor",
     "TaskDependency",
     "TaskRevision",

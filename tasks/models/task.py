@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from shared.ids import new_id
 from shared.trace_context import MAX_LENGTH
-from tasks.choices import TaskStatus, TaskType
+from tasks.choices import CONCURRENCY_KEY_LENGTH, TaskStatus, TaskType
 from tasks.models.task_cursor import TaskCursor
 from tasks.models.task_dependency import TaskDependency
 from tasks.querysets import TaskManager
@@ -40,8 +40,10 @@ class Task(models.Model):
     or the name of an API key, empty for none. ``pool`` and ``destination``
     (the host and port that it calls) are where its work goes. ``max_attempts``, ``timeout_seconds``
     (how long an attempt may take, the end of a cancelled one included) and ``limited`` (whether the
-    gate decides) are the definition's, so that preparing reads no definition. ``pause_id`` names
-    the standing pause that holds the task, null when it was paused by itself.
+    gate decides) are the definition's, so that preparing reads no definition; so are the
+    concurrency key that it shares with other tasks, how many of the key may run beside each other
+    by this task, and whether strictly in order, all null without a key. ``pause_id`` names the
+    standing pause that holds the task, null when it was paused by itself.
     ``failure_streak`` counts the failures since the last success. ``export_key`` is set for a task
     that was created from an export.
     """
@@ -68,6 +70,11 @@ class Task(models.Model):
     max_attempts = models.SmallIntegerField(db_default=5, default=5)
     timeout_seconds = models.FloatField(db_default=60, default=60)
     limited = models.BooleanField(db_default=False, default=False)
+    concurrency_key = models.CharField(
+        max_length=CONCURRENCY_KEY_LENGTH, null=True, db_collation="C"
+    )
+    concurrency_max = models.SmallIntegerField(null=True)
+    concurrency_fifo = models.BooleanField(null=True)
     #: Only of a one-time task whose caller named a trace: its executions continue it.
     trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
     paused_at = models.DateTimeField(null=True)

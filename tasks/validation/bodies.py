@@ -26,12 +26,17 @@ from tasks.merging import merge_edit
 from tasks.payloads import check_payload_size, require_object
 from tasks.repeats import Repeats
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
+from tasks.validation.budget import read_budget
+from tasks.validation.concurrency import read_concurrency
 from tasks.validation.dependencies import (
     check_dependencies,
     read_dependencies,
     read_policy,
 )
 from tasks.validation.labels import read_labels
+from tasks.validation.named_secrets import check_secrets
+from tasks.validation.names import check_names
+from tasks.validation.redaction import read_redact, refuse_masks, with_redacted
 from tasks.validation.references import check_owner, read_owner, read_payload_ref
 from tasks.validation.retry import read_retry_policy
 from tasks.validation.schedule import TIMING_HINT, Clock, read_repeated, read_type, timing_given
@@ -51,6 +56,9 @@ LONG_FIELDS = (
     "owner",
     "depends_on",
     "on_dependency_failure",
+    "redact",
+    "budget",
+    "concurrency",
 )
 #: Fields of an answer; a client that sends one back learns that it cannot be set.
 READ_ONLY_FIELDS = (
@@ -68,6 +76,7 @@ READ_ONLY_FIELDS = (
     "pause_note",
     "paused_by",
     "missing",
+    "budget_use",
     "executions",
 )
 
@@ -171,9 +180,14 @@ def _parse(
     form, errors = Errors(), errors or Errors()
     long, rename = as_long(body, form)
     whole, kept = _with_secrets(complete(long), stored)
+    if "payload" in whole:
+        whole = whole | {"payload": with_redacted(whole["payload"], stored)}
     definition = _read(whole, errors, clock, limits, repeats or Repeats())
     if definition.owner and (stored is None or definition.owner != stored.owner):
         check_owner(definition.owner, FieldReader(whole, "#", errors), limits)
+    check_names(definition, stored, errors)
+    refuse_masks(definition.payload, definition.redact, "#/payload", errors)
+    check_secrets(definition.target, "#/target", errors, limits)
     check_dependencies(definition.depends_on, stored.depends_on if stored else (), errors, limits)
     if kept and stored is not None and not errors.below("#/target/kind"):
         refuse_moved(kept, stored.target, definition.target, errors)
@@ -239,6 +253,9 @@ def _read(
         payload_ref=read_payload_ref(reader, target),
         owner=read_owner(reader),
         on_dependency_failure=read_policy(reader, task_type),
+        redact=read_redact(reader),
+        budget=read_budget(reader, task_type),
+        concurrency=read_concurrency(reader),
     )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shared.json_pointer import child
+from shared.named_secrets.references import secret_of
 from shared.templates import map_texts
 from tasks.field_reader import Errors, FieldReader, suggest
 from tasks.limits import Limits
 from tasks.repeats import Repeats
+from tasks.validation.named_secrets import NOT_HERE, is_place
 from tasks.validation.target import read_target
 from tasks.validation.templates import note_template_in_origin
 from tasks.workflow.expressions import parse_expression
@@ -72,11 +74,15 @@ class Names:
         for way, text, name in _templates(step):
             if self._errors.full:
                 return
+            problem: tuple[str, str] | None
             part = next((part for part in _PARTS if way[: len(part)] == part), None)
-            if part is None:
+            if secret_of(name) is not None:
+                # The target's own validation judges them; elsewhere they have no value.
+                problem = None if _is_place(way) else ("secret_not_here", NOT_HERE)
+            elif part is None:
                 # Elsewhere braces would be sent as they are.
                 message = f"A template cannot stand here: {text[:60]!r}."
-                problem: tuple[str, str] | None = ("template_not_here", message)
+                problem = ("template_not_here", message)
             else:
                 has_items = fans_out and part[0] not in _BEFORE_ITEMS
                 problem = self._problem_of_name(name, step, part, has_items=has_items)
@@ -134,6 +140,12 @@ def _templates(step: Mapping[str, Any]) -> Iterator[tuple[_Way, str, str]]:
         for part in way:
             text = text[part]
         yield way, text, name
+
+
+def _is_place(way: _Way) -> bool:
+    """Return whether a named secret may stand at this way within a step."""
+    inside = way[1:] if way[0] == "compensate" else way
+    return inside[:1] == ("target",) and is_place(inside[1:])
 
 
 def _pointer(pointer: str, way: _Way) -> str:

@@ -29,6 +29,7 @@ from tasks.repeats import Repeats
 from tasks.validation import deadlines
 from tasks.validation.deadlines import read_deadline
 from tasks.validation.dependencies import is_task_id
+from tasks.validation.redaction import read_redact, refuse_masks
 from tasks.validation.retry import read_retry_policy
 from tasks.validation.step_templates import Names, read_templated_target
 from tasks.validation.webhook import check_payload_fits
@@ -49,6 +50,7 @@ FIELDS_BY_KIND: Mapping[str, tuple[str, ...]] = {
         "priority",
         "pool",
         "compensate",
+        "redact",
         *_FANNED,
     ),
     "workflow": ("workflow_id", "input", *_FANNED),
@@ -182,7 +184,17 @@ def _target(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, An
         "priority": step.integer("priority", None, 0, _LOWEST_PRIORITY, nullable=True),
         "compensate": _compensate(step, limits, repeats),
         **_fan_out(step, limits),
+        **_redact(step),
     }
+
+
+def _redact(step: FieldReader) -> dict[str, Any]:
+    """Return the paths that are masked of the payload, the answers and the output."""
+    paths = read_redact(step)
+    for part in (step.data, step.data.get("compensate")):
+        if isinstance(part, Mapping):
+            refuse_masks(part.get("payload"), paths, child(step.pointer, "payload"), step.errors)
+    return {"redact": paths} if paths else {}
 
 
 def _called(

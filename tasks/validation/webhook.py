@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.json_pointer import child
+from shared.named_secrets.references import without_references
 from tasks import choices
 from tasks.definition import TARGET_DEFAULTS
 from tasks.field_reader import Errors, FieldReader, called_in_json
@@ -32,7 +33,9 @@ def read_webhook(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     method = reader.choice("method", choices.METHODS, default["method"])
     headers = read_headers(reader)
     if template:
-        check_templates(headers, child(reader.pointer, "headers"), reader.errors)
+        # Named secrets may stand in headers with templates and without.
+        own = {name: without_references(value) for name, value in headers.items()}
+        check_templates(own, child(reader.pointer, "headers"), reader.errors)
     success = read_success(reader)
     check_against_method(reader, success, method)
     return {

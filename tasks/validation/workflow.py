@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from shared.field_redaction import redacted, restored
+from shared.payload_sight import hide
 from tasks.choices import ON_FAILURE, WORKFLOW, TaskType
 from tasks.definition import (
     DEFAULT_PRIORITY,
@@ -21,15 +23,20 @@ from tasks.definition import (
 from tasks.field_reader import Errors, FieldReader
 from tasks.kept_secrets import refuse_moved
 from tasks.limits import NAME_LENGTH, Limits
-from tasks.masking import Place, keep_masked, mask_target
+from tasks.masking import Place, keep_masked, mask_target, seen_step
 from tasks.merging import merge_patch
 from tasks.payloads import check_payload_size, require_object
 from tasks.validation import bodies
 from tasks.validation.bodies import StatusChange, status_change
+from tasks.validation.budget import read_budget
+from tasks.validation.concurrency import read_concurrency
 from tasks.validation.deadlines import FIELDS as DEADLINES
 from tasks.validation.deadlines import read_deadline
 from tasks.validation.input_schema import read_input_schema
 from tasks.validation.labels import read_labels
+from tasks.validation.named_secrets import check_secrets
+from tasks.validation.names import check_names
+from tasks.validation.redaction import read_redact
 from tasks.validation.references import check_owner, read_owner
 from tasks.validation.schedule import Clock, read_schedule, read_type, timing_given
 from tasks.validation.steps import graph_of, read_steps
@@ -37,7 +44,8 @@ from tasks.versions import MOST_STEPS_EVER
 from tasks.workflow.graph import numbered
 
 #: Parts of a target that hold the calls of a step.
-_CALLS = (("target",), ("compensate", "target"))
+_CALLS: tuple[tuple[str, ...], ...] = (("target",), ("compensate", "target"))
+_PAYLOADS: tuple[tuple[str, ...], ...] = (("payload",), ("compensate", "payload"))
 FIELDS = (
     "name",
     "steps",
@@ -49,6 +57,9 @@ FIELDS = (
     "labels",
     "priority",
     "owner",
+    "redact",
+    "budget",
+    "concurrency",
 )
 #: A workflow answers with the fields of a task, except ``executions``.
 READ_ONLY_FIELDS = tuple(name for name in bodies.READ_ONLY_FIELDS if name != "executions")
@@ -85,35 +96,47 @@ def parse_workflow_patch(
     return _parse(whole, clock, limits, current, errors), change
 
 
-def workflow_fields(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
+def workflow_fields(
+    definition: Definition, *, secrets: bool = False, current: Definition | None = None
+) -> dict[str, Any]:
     """Return the fields of a workflow as its calls take and answer them.
 
-    Secrets are masked unless ``secrets`` is set. What is inside is the definition's own.
+    Secrets are masked unless ``secrets`` is set. What is inside is the definition's own. Of an
+    earlier version the fields that the steps of the ``current`` one mask are masked, too.
     """
     target = definition.target
+    newest = current.target.get("steps") or () if current else ()
+    also = {step["key"]: step.get("redact", ()) for step in newest}
     schedule = {key: value for key, value in definition.schedule.items() if value is not None}
     steps = target["steps"]
     return {
         "name": definition.name,
-        "steps": steps if secrets else [_masked(step) for step in steps],
+        "steps": steps if secrets else [_masked(step, also.get(step["key"], ())) for step in steps],
         "on_failure": target["on_failure"],
         "schedule": None if definition.type == TaskType.MANUAL else schedule,
-        "input_schema": target["input_schema"],
+        "input_schema": target["input_schema"] if secrets else hide(target["input_schema"]),
         "max_concurrent": definition.schedule["max_concurrent"],
         **{key: target[key] for key in DEADLINES},
         "labels": definition.labels,
         "priority": definition.priority,
         "owner": definition.owner,
+        **({"redact": definition.redact} if definition.redact else {}),
+        "budget": definition.budget,
+        "concurrency": definition.concurrency,
     }
 
 
-def _masked(step: Mapping[str, Any]) -> Mapping[str, Any]:
+def _masked(step: Mapping[str, Any], also: Sequence[str]) -> Mapping[str, Any]:
     shown = dict(step)
     for path in _CALLS:
         target = _at(step, path)
         if target is not None:
             shown = _with(shown, path, mask_target(target))
-    return shown
+    if redact := [*step.get("redact", ()), *also]:
+        for path in _PAYLOADS:
+            if (payload := _at(shown, path)) is not None:
+                shown = _with(shown, path, redacted(payload, redact))
+    return seen_step(shown)
 
 
 def _parse(
@@ -133,6 +156,7 @@ def _parse(
     owner = read_owner(reader)
     steps = read_steps(reader, limits)
     _check_children(steps, errors, limits)
+    _check_secrets(steps, errors, limits)
     definition = Definition(
         name=reader.text("name", "", longest=NAME_LENGTH),
         type=task_type,
@@ -152,16 +176,24 @@ def _parse(
         labels=read_labels(reader, "labels"),
         depends_on=[],
         owner=owner,
+        redact=read_redact(reader),
+        budget=read_budget(reader, task_type),
+        concurrency=read_concurrency(reader),
     )
+    check_names(definition, stored, errors)
     if owner and (stored is None or owner != stored.owner):
         check_owner(owner, reader, limits)
+    _refuse_all_moved(kept, steps, errors)
+    errors.raise_if_any()
+    graph_of(steps, definition.target["numbers"])
+    return definition
+
+
+def _refuse_all_moved(kept: Sequence[Any], steps: Sequence[Any], errors: Errors) -> None:
     for place, path, before_target, places in kept:
         after = _at(steps[place], path) if place < len(steps) and steps[place] else None
         if after is not None:
             _refuse_moved(places, (before_target, after), (place, *path), errors)
-    errors.raise_if_any()
-    graph_of(steps, definition.target["numbers"])
-    return definition
 
 
 def _numbers(
@@ -188,6 +220,14 @@ def _check_children(steps: Sequence[Mapping[str, Any]], errors: Errors, limits: 
         if workflow_id not in known:
             message = "There is no such workflow."
             errors.add(f"#/steps/{place}/workflow_id", "workflow_unknown", message)
+
+
+def _check_secrets(steps: Sequence[Mapping[str, Any]], errors: Errors, limits: Limits) -> None:
+    """Note what is wrong with the named secrets of each call."""
+    for place, step in enumerate(steps):
+        for path in _CALLS:
+            at = "/".join((f"#/steps/{place}", *path))
+            check_secrets(_at(step, path) or {}, at, errors, limits)
 
 
 def _refuse_moved(
@@ -234,6 +274,12 @@ def _with_secrets(
     filled, kept = list(steps), list[_Kept]()
     for place, step in enumerate(steps):
         known = before.get(str(step.get("key"))) if isinstance(step, Mapping) else None
+        redact = (known or {}).get("redact", ())
+        for path in _PAYLOADS if redact else ():
+            written = _at(filled[place], path)
+            if written is not None:
+                payload = restored(written, _at(known, path), redact)
+                filled[place] = _with(filled[place], path, payload)
         for path in _CALLS if known else ():
             written, old = _at(filled[place], path), _at(known, path)
             if isinstance(written, Mapping) and old is not None:

@@ -12,7 +12,10 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from shared.admin import ProductAdmin, Verb, admin_action
+from shared.exceptions import InvalidInput
+from shared.networks import read_networks
 from tenants.admin.filters import TenantFilter
+from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
 from tenants.models import ApiKey
 from tenants.services import create_api_key, revoke_api_key
@@ -21,7 +24,7 @@ REVOKE = Verb(
     "revoke",
     "Revoke",
     "revoked",
-    lambda key, actor, options: revoke_api_key(key.tenant_id, key.id, actor=actor),
+    lambda key, actor, options: revoke_api_key(key.tenant_id, key.id, actor=actor, by=OPERATOR),
     skip=lambda key: "already revoked" if key.revoked_at else "",
     warning="Calls with them are refused from now on. A revoked key never becomes valid again.",
 )
@@ -41,10 +44,27 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the s
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
     )
 
+    # Text in place of the field of the array, which has no errors by network.
+    addresses = forms.CharField(
+        required=False,
+        max_length=4000,
+        help_text="Addresses and networks (CIDR) that may use the key, apart by blanks or commas; "
+        "empty: every address.",
+        widget=forms.TextInput(attrs={"class": "vTextField"}),
+    )
+
     class Meta:
         model = ApiKey
-        fields = ("tenant", "name", "scopes", "owner", "expires_at")
+        fields = ("tenant", "name", "scopes", "owner", "addresses", "expires_at")
         help_texts = {"owner": "May see signing secrets again."}
+
+    def clean_addresses(self) -> list[str]:
+        """Return the networks, each in its one spelling."""
+        words = self.cleaned_data["addresses"].replace(",", " ").split()
+        try:
+            return read_networks(words)
+        except InvalidInput as error:
+            raise forms.ValidationError([one.message for one in error.errors]) from error
 
     def clean_expires_at(self) -> datetime | None:
         """Refuse an end that has passed already."""
@@ -100,8 +120,10 @@ class ApiKeyAdmin(ProductAdmin):
             name=obj.name,
             scopes=obj.scopes,
             owner=obj.owner,
+            addresses=obj.addresses,
             expires_at=obj.expires_at,
             actor=self.actor(request),
+            by=OPERATOR,
         )
         obj.id, obj.prefix, obj.text = made.id, made.prefix, text
 

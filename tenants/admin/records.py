@@ -1,4 +1,4 @@
-"""Signing secrets and idempotency records in the admin, without their sealed content."""
+"""Secrets, data keys, idempotency records and invitations in the admin, without what they hide."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.contrib import admin
 
 from shared.admin import ProductAdmin
 from tenants.admin.filters import TenantFilter
-from tenants.models import IdempotencyRecord, SigningSecret
+from tenants.models import DataKey, IdempotencyRecord, Invitation, Resealing, SigningSecret
 
 
 @admin.register(SigningSecret)
@@ -14,6 +14,27 @@ class SigningSecretAdmin(ProductAdmin):
     """The creation and end of each secret; the secret itself is sealed."""
 
     list_display = ("id", "tenant", "created_at", "expires_at")
+    list_filter = (TenantFilter,)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+
+
+@admin.register(DataKey)
+class DataKeyAdmin(ProductAdmin):
+    """The generations of each tenant's data key; ``manage.py keys`` rotates and retires them."""
+
+    list_display = ("id", "tenant", "generation", "created_at", "replaced_at")
+    list_filter = (TenantFilter,)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    hidden_fields = ("wrapped",)
+
+
+@admin.register(Resealing)
+class ResealingAdmin(ProductAdmin):
+    """How far the values of each tenant were sealed anew, and are."""
+
+    list_display = ("tenant", "generation", "status", "sealed", "left", "begun_at", "ended_at")
     list_filter = (TenantFilter,)
     list_prefetch = ("tenant",)
     list_scopes = {"tenant": "tenant_id"}
@@ -29,3 +50,16 @@ class IdempotencyRecordAdmin(ProductAdmin):
     search_fields = ("=key",)
     search_help_text = "The Idempotency-Key, exactly."
     hidden_fields = ("headers",)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ProductAdmin):
+    """The offers of roles; ``manage.py members`` makes, sends and withdraws them."""
+
+    list_display = ("email", "tenant", "role", "created_at", "expires_at", "accepted_at")
+    list_filter = (TenantFilter,)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=email",)
+    search_help_text = "The address, exactly."
+    hidden_fields = ("token_hash",)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from shared.admin import ProductAdmin, actor_of
 from tenants.admin.filters import TenantFilter
-from tenants.models import Membership
+from tenants.choices import ROLES_THAT_SEE, SignInEnd
+from tenants.models import Membership, RecoveryCode, SecondFactor, SignIn
 from tenants.services import remove_member, set_member
 from tenants.services.accounts import (
     RIGHTS,
@@ -27,6 +31,10 @@ from tenants.services.accounts import (
     record_change,
     record_password,
 )
+from tenants.services.sign_ins import end_sign_ins
+
+#: A plain path, since the console is the layer above.
+_OWN_ACCOUNT = "/account"
 
 if TYPE_CHECKING:
     _Inline = admin.TabularInline[Membership, Any]
@@ -40,20 +48,32 @@ else:
     _ModelAdmin = object
 
 
+class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+    """A role, which brings the right to see payloads where it always has it."""
+
+    def clean(self) -> dict[str, Any]:
+        """Give the right with the roles of admins and owners."""
+        data = super().clean() or self.cleaned_data
+        if data.get("role") in ROLES_THAT_SEE:
+            data["sees_payloads"] = True
+        return data
+
+
 class MembershipInline(_Inline):
     """The roles of one person, or in one tenant."""
 
     model = Membership
+    form = MembershipForm
     extra = 0
     raw_id_fields = ("user", "tenant")
-    fields = ("user", "tenant", "role")
+    fields = ("user", "tenant", "role", "sees_payloads")
 
 
 @admin.register(Membership)
 class MembershipAdmin(ProductAdmin):
     """Who may do what where; edited on the page of the user or of the tenant."""
 
-    list_display = ("user", "tenant", "role", "created_at")
+    list_display = ("user", "tenant", "role", "sees_payloads", "created_at")
     list_filter = (TenantFilter, "role")
     list_prefetch = ("user", "tenant")
     search_fields = ("^user__username",)
@@ -116,6 +136,18 @@ class MemberAdmin(_Audited, _UserAdmin):
         """Return everything but the password."""
         return describe_account(row)
 
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Save, and end the sessions of an account that is no longer active."""
+        super().save_model(request, obj, form, change)
+        if change and form.audited_before["is_active"] and not obj.is_active:
+            end_sign_ins(obj.pk, SignInEnd.ENDED, actor=actor_of(request))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Let sessions and the second factor go with their account: no other door deletes them."""
+        deleted, counts, needed, kept = super().get_deleted_objects(objs, request)
+        own = {model._meta.verbose_name for model in (SignIn, SecondFactor, RecoveryCode)}
+        return deleted, counts, set(needed) - own, kept
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Let superusers alone change the fields that decide over rights."""
         fields = super().get_readonly_fields(request, obj)
@@ -135,13 +167,20 @@ class MemberAdmin(_Audited, _UserAdmin):
         id: str,
         form_url: str = "",
     ) -> HttpResponse:
-        """Set a password, and record that it was set."""
+        """Set another person's password, record that it was set, and end their sessions.
+
+        One's own is changed on the page of the account, which asks for the present one.
+        """
         with transaction.atomic():
-            before = self.get_object(request, id)
+            # As Django reads the address, which has many spellings of one number.
+            before = self.get_object(request, unquote(id))
+            if before is not None and before.pk == request.user.pk:
+                return redirect(_OWN_ACCOUNT)
             answer = super().user_change_password(request, id, form_url)
             after = before and User.objects.get(pk=before.pk)
             if before and after and before.password != after.password:
                 record_password(after, actor=actor_of(request))
+                end_sign_ins(after.pk, SignInEnd.PASSWORD, actor=actor_of(request))
         return answer
 
     def _reaches(self, request: HttpRequest, obj: Any) -> bool:
@@ -196,4 +235,10 @@ def save_memberships(formset: Any, request: HttpRequest) -> None:
     for row in (*deleted, *moved):
         remove_member(row.tenant_id, row.user_id, actor=actor)
     for row in changed:
-        set_member(row.tenant_id, row.user_id, row.role, actor=actor)
+        set_member(
+            row.tenant_id,
+            row.user_id,
+            row.role,
+            sees_payloads=row.sees_payloads,
+            actor=actor,
+        )

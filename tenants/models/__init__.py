@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from tenants.models.api_key import ApiKey
+from tenants.models.data_key import DataKey
 from tenants.models.idempotency_record import IdempotencyRecord
+from tenants.models.identity import Identity
+from tenants.models.invitation import Invitation
 from tenants.models.membership import Membership
+from tenants.models.resealing import Resealing
+from tenants.models.second_factor import RecoveryCode, SecondFactor
+from tenants.models.sign_in import SignIn
 from tenants.models.signing_secret import SigningSecret
 from tenants.models.tenant import Tenant
 
-__all__ = ["ApiKey", "IdempotencyRecord", "Membership", "SigningSecret", "Tenant"]
+__all__ = [
+    "ApiKey",
+    "DataKey",
+    "IdempotencyRecord",
+    "Identity",
+    "Invitation",
+    "Membership",
+    "RecoveryCode",
+    "Resealing",
+    "SecondFactor",
+    "SignIn",
+    "SigningSecret",
+    "Tenant",
+]

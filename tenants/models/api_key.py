@@ -10,13 +10,21 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from shared.ids import new_id
-from tenants.choices import SCOPES
+from tenants.choices import SCOPES, SCOPES_THAT_SEE
+
+
+def everywhere() -> list[str]:
+    """Return the address list of a key that every address may use."""
+    return []
 
 
 class ApiKey(models.Model):
     """An API key. Only its hash is stored; people recognise it by ``prefix``.
 
-    ``owner`` keys may see signing secrets again.
+    ``owner`` keys may see signing secrets again. A key without ``sees_payloads`` reads what ran and
+    when, and nothing that was sent, answered or printed. ``addresses`` are the networks that may
+    use the key, none for every address. ``replaced_by`` is the id of the key that a rotation has
+    made; from then on ``expires_at`` is the end of the overlap.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -26,10 +34,16 @@ class ApiKey(models.Model):
     key_hash = models.BinaryField(max_length=32, unique=True)
     scopes = ArrayField(models.CharField(max_length=10))
     owner = models.BooleanField(default=False)
+    sees_payloads = models.BooleanField(db_default=True, default=True)
+    addresses = ArrayField(
+        models.CharField(max_length=49), default=everywhere, db_default=[], blank=True
+    )
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_address = models.CharField(max_length=45, default="", db_default="", blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    replaced_by = models.UUIDField(null=True, blank=True, editable=False)
 
     class Meta:
         db_table = "api_keys"
@@ -41,7 +55,12 @@ class ApiKey(models.Model):
             models.CheckConstraint(
                 name="api_key_scopes_are_known",
                 condition=Q(scopes__contained_by=list(SCOPES), scopes__len__gte=1),
-            )
+            ),
+            models.CheckConstraint(
+                name="keys_that_send_or_lease_see_payloads",
+                condition=Q(sees_payloads=True)
+                | ~Q(scopes__overlap=list(SCOPES_THAT_SEE)) & Q(owner=False),
+            ),
         ]
 
     def __str__(self) -> str:

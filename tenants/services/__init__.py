@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tenants.services.api_keys import (
     create_api_key,
+    edit_api_key,
     get_api_key,
     revoke_api_key,
     rotate_api_key,
 )
 from tenants.services.memberships import remove_member, set_member
+from tenants.services.quotas import change_quotas
 from tenants.services.signing_secrets import (
     RevealedSecret,
     active_signing_secrets,
@@ -26,9 +28,11 @@ from tenants.services.tenants import (
 __all__ = [
     "RevealedSecret",
     "active_signing_secrets",
+    "change_quotas",
     "change_tenant",
     "create_api_key",
     "create_tenant",
+    "edit_api_key",
     "get_api_key",
     "get_tenant",
     "remove_member",

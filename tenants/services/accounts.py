@@ -7,17 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Q
 
 from events import audit
 from shared.actor import Actor
+from shared.exceptions import Conflict, FieldError, InvalidInput
+from tenants.choices import SignInEnd
 from tenants.models import Membership
+from tenants.services.sign_ins import end_sign_ins
 
 #: Fields that decide what an account may do; superusers alone change them.
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 _FIELDS = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
+LONGEST_PASSWORD = 1000
 _CHANGE_MEMBERSHIP = "tenants.change_membership"
 
 
@@ -75,6 +84,51 @@ def record_password(account: User, *, actor: Actor) -> None:
     audit.record(
         audit.INSTALLATION, actor, "user.password_set", "user", str(account.pk), after=after
     )
+
+
+def refuse_weak_password(account: User, password: str, field: str = "new_password") -> None:
+    """Raise InvalidInput for a password that the validators of the settings refuse."""
+    if len(password) > LONGEST_PASSWORD:
+        problems = [f"Give at most {LONGEST_PASSWORD} characters."]
+    else:
+        try:
+            validate_password(password, account)
+        except ValidationError as error:
+            problems = list(error.messages)
+        else:
+            return
+    errors = [FieldError(f"#/{field}", "weak_password", problem) for problem in problems]
+    raise InvalidInput(errors, " ".join(problems))
+
+
+def change_password(person: User, new: str, *, actor: Actor, but: UUID | None = None) -> User:
+    """Set a person's own password; all their sessions but one end. Return the changed account.
+
+    Raise InvalidInput for a weak password or the present one, and Conflict where the password is
+    another by now than that of ``person``, which the caller has checked. The password is hashed
+    before the transaction: that takes long on a busy machine, and a sign-in waits for the lock.
+    """
+    refuse_weak_password(person, new)
+    if person.check_password(new):
+        message = "The new password is the present one."
+        raise InvalidInput([FieldError("#/new_password", "unchanged", message)], message)
+    hashed = make_password(new)
+    with transaction.atomic():
+        return _store_password(person, hashed, actor, but)
+
+
+def _store_password(person: User, hashed: str, actor: Actor, but: UUID | None) -> User:
+    account = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    if account.password != person.password:
+        raise Conflict("Another session has changed the password meanwhile.")
+    if not account.has_usable_password() and account.identities.exists():
+        # A password would outlast the account at the provider.
+        raise Conflict("This account signs in by its provider; it has no password.")
+    account.password = hashed
+    account.save(update_fields=["password"])
+    record_password(account, actor=actor)
+    end_sign_ins(account.pk, SignInEnd.PASSWORD, actor=actor, but=but)
+    return account
 
 
 def _permissions_of(account: User) -> set[str]:

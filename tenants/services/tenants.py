@@ -12,12 +12,17 @@ from django.db.models.functions import Now
 from events import audit
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound, VersionMismatch
+from shared.hidden_characters import hidden_problem
+from tenants import right_changes
 from tenants.models import Tenant
 from tenants.models.tenant import (
     MAX_IDEMPOTENCY_SECONDS,
     MAX_JITTER_SECONDS,
     MIN_IDEMPOTENCY_SECONDS,
 )
+from tenants.quotas import counters, known
+from tenants.services.data_keys import add_data_key
+from tenants.services.provider_sign_in import require_way_in
 from tenants.services.signing_secrets import add_signing_secret
 from tenants.suspension import tell_resumed, tell_suspended
 
@@ -26,8 +31,14 @@ SETTINGS = (
     "default_jitter_seconds",
     "idempotency_required",
     "idempotency_seconds",
+    "provider_required",
+    "second_factor_required",
     "unlimited",
 )
+
+
+#: Those that decide which sessions of members see the tenant.
+_OF_SIGN_IN = frozenset({"provider_required", "second_factor_required"})
 
 
 @transaction.atomic
@@ -36,12 +47,16 @@ def create_tenant(name: str, *, actor: Actor, unlimited: bool = False) -> Tenant
     if not name.strip() or len(name) > 200 or "\x00" in name:
         message = "A tenant's name has 1 to 200 characters."
         raise InvalidInput([FieldError("#/name", "invalid", message)], message)
+    if problem := hidden_problem(name):
+        raise InvalidInput([FieldError("#/name", *problem)], problem[1])
     tenant = Tenant(name=name, unlimited=unlimited)
     # The insert decides, not a check before it: two creators of one name may come at once.
     Tenant.objects.bulk_create([tenant], ignore_conflicts=True)
     created = Tenant.objects.filter(pk=tenant.pk).first()
     if created is None:
         raise Conflict(f"There is a tenant named {name!r} already.", code="name_taken")
+    # First: what follows is sealed under it.
+    add_data_key(created.id)
     add_signing_secret(created)
     after = {"name": name, "unlimited": unlimited}
     audit.record(created.id, actor, "tenant.created", "tenant", created.id, after=after)
@@ -71,7 +86,8 @@ def change_tenant(
 ) -> Tenant:
     """Change a tenant's settings, those of ``SETTINGS``.
 
-    Raise NotFound, InvalidInput, or VersionMismatch (``expected_version``).
+    Raise NotFound, InvalidInput, VersionMismatch (``expected_version``), or NoWayIn where members
+    are to sign in by a provider and no owner could.
     """
     unknown = set(settings) - set(SETTINGS)
     if unknown:
@@ -88,8 +104,16 @@ def change_tenant(
     for name, value in settings.items():
         setattr(tenant, name, value)
     _refuse_bad_seconds(tenant)
+    if tenant.provider_required and not before.get("provider_required", True):
+        require_way_in(tenant, by_command=actor.is_command)
     tenant.version += 1
     tenant.save(update_fields=[*settings, "version"])
+    transaction.on_commit(lambda: known.forget(tenant_id))
+    if settings.keys() & _OF_SIGN_IN:
+        # What a session of before holds open may have to end.
+        right_changes.of_members.tell(tenant_id)
+    if "unlimited" in settings:
+        transaction.on_commit(lambda: counters.forget(tenant_id))
     audit.record(
         tenant_id, actor, "tenant.changed", "tenant", tenant_id, before=before, after=settings
     )

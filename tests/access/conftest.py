@@ -13,6 +13,9 @@ from django.conf import settings
 
 from delivery.errors import DeliveryError
 from executions.triggering import receiver_requests, test_delivery
+from shared import payload_sight
+from shared.conf import conf
+from tenants.services import invitations
 from tests.access.world import Caller, World, make_callers, make_world, undone
 
 
@@ -31,12 +34,18 @@ def _quiet() -> Iterator[None]:
     async def unreachable(*_: Any) -> DeliveryError:
         return DeliveryError("dns_failed", "nowhere")
 
+    def received(*_: Any) -> dict[str, Any]:
+        payload_sight.require()
+        return {"requests": []}
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "VAPID_PRIVATE_KEY", "A" * 42 + "E")
         patch.setattr("notifications.services.deliveries.wake_sender", lambda delivery: None)
         patch.setattr(test_delivery, "_exchange", unreachable)
+        patch.setattr(invitations, "MOST_OF_TENANT", 10**6)
+        patch.setattr(invitations, "MOST_TO_ADDRESS", 10**6)
         patch.setattr(receiver_requests, "required_address_of", lambda tenant: "http://here/")
-        patch.setattr(receiver_requests, "received", lambda tenant, given: {"requests": []})
+        patch.setattr(receiver_requests, "received", received)
         patch.setattr(receiver_requests, "forget", lambda tenant: None)
         yield
 
@@ -47,5 +56,7 @@ def world(_transaction: None, _quiet: None) -> World:
 
 
 @pytest.fixture(scope="module")
-def callers(world: World) -> dict[str, Caller]:
-    return make_callers(world.tenant)
+def callers(world: World) -> Iterator[dict[str, Caller]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "PUNCTUAL", conf())  # put back what trusting an issuer changes
+        yield make_callers(world)

@@ -8,15 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tests.access.rights import Rights
 from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
 from tests.factories import once
 from tests.support.calendars import ICAL
 
 _TASK = "/v1/tasks/{task_id}"
 _CALENDAR = "/v1/calendars/{calendar_id}"
+_SECRET = "/v1/secrets/{secret}"
+_NEW_SECRET = {"name": "made", "value": "made-value", "hosts": ["*"]}
 _LETTER = "/v1/dlq/{letter_id}"
 _FLOW = "/v1/workflows/{workflow_id}"
 _RUN = "/v1/workflow-runs/{run_id}"
+_ONE = "/v1/members/{member}"
+_OWNER = "/v1/members/{owner_member}"
+_OFFERS = "/v1/members/invitations"
+_OFFER = {"email": "new@example.com", "role": "viewer"}
 _NEW = once(name="new", payload={"new": True})
 _NEW_FLOW = {"name": "new", "steps": [{"key": "a", "kind": "approval"}]}
 _DRY = {"dry_run": True}
@@ -45,6 +52,8 @@ class Operation:
     foreign: int | None = 404
     #: The scope that may see what a change answers.
     seen_with: str = "read"
+    #: Its answer is a payload: refused without the right to see them.
+    shows_payload: bool = False
 
     @property
     def method(self) -> str:
@@ -59,11 +68,24 @@ class Operation:
         """Return whether the call needs more than the one scope of its route."""
         return self.owner or self.not_by_expiring or len(self.needs) > 1
 
-    def permits(self, caller: Caller) -> bool:
+    def answer(self, caller: Rights) -> int:
+        """Return the status that the caller is answered; 200 stands for any success."""
+        if caller.refused_with:
+            return caller.refused_with
+        if caller.foreign and self.foreign == 404 and self.needs <= caller.scopes:
+            # Also where it lacks an owner's rights: they are compared with the row.
+            return 404
+        if not self.permits(caller):
+            return 403
+        return (self.foreign or 200) if caller.foreign else 200
+
+    def permits(self, caller: Rights) -> bool:
         """Return whether the caller's rights suffice, whosever rows it names."""
         if caller.refused_with or not self.needs <= caller.scopes:
             return False
         if self.owner and not caller.owner:
+            return False
+        if self.shows_payload and caller.blind:
             return False
         return not (self.not_by_expiring and caller.expires)
 
@@ -137,6 +159,9 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_task_executions", f"GET {_TASK}/executions", "read"),
     _op("list_task_revisions", f"GET {_TASK}/revisions", "read"),
     _op("list_occurrences", f"GET {_TASK}/occurrences", "read"),
+    _op("erase_task", f"POST {_TASK}/erase", "admin", body={"reason": "asked"}, seen_with="admin"),
+    _op("list_erasures", "GET /v1/erasures", "admin"),
+    _op("get_erasure", "GET /v1/erasures/{erasure_id}", "admin"),
     _op("explain_task", f"GET {_TASK}/explain", "read"),
     _many("tasks", "pause"),
     _many("tasks", "run"),
@@ -188,7 +213,7 @@ OPERATIONS: tuple[Operation, ...] = (
     # executions
     _op("list_executions", "GET /v1/executions", "read"),
     _op("get_execution", "GET /v1/executions/{ended_id}", "read"),
-    _op("get_execution_log", "GET /v1/executions/{ended_id}/log", "read"),
+    _op("get_execution_log", "GET /v1/executions/{ended_id}/log", "read", shows_payload=True),
     _op("explain_execution", "GET /v1/executions/{execution_id}/explain", "read"),
     _op("cancel_execution", "POST /v1/executions/{execution_id}/cancel", "operate", body={}),
     _op("retry_execution", "POST /v1/executions/{ended_id}/retry", "operate", body={}),
@@ -235,6 +260,12 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("create_pause", "POST /v1/pauses", "operate", body={"scope": "tenant"}),
     _op("create_pause", "POST /v1/pauses", "operate", body={"scope": "tenant", **_DRY}),
     _op("end_pause", "POST /v1/pauses/{pause_id}/end", "operate", body={}),
+    # named secrets
+    _op("list_secrets", "GET /v1/secrets", "read"),
+    _op("get_secret", f"GET {_SECRET}", "read"),
+    _op("create_secret", "POST /v1/secrets", "admin", body=_NEW_SECRET),
+    _op("change_secret", f"PATCH {_SECRET}", "admin", body={"value": "another"}),
+    _op("remove_secret", f"DELETE {_SECRET}", "admin"),
     # calendars, forecast
     _op("list_calendars", "GET /v1/calendars", "read"),
     _op("create_calendar", "POST /v1/calendars", "write", body={"name": "made"}),
@@ -260,6 +291,7 @@ OPERATIONS: tuple[Operation, ...] = (
         foreign=200,
         seen_with="worker",
     ),
+    _op("list_concurrency_keys", "GET /v1/concurrency-keys", "read"),
     _op("list_destinations", "GET /v1/destinations", "read"),
     _op("get_destination", "GET /v1/destinations/{host}", "read"),
     _op("change_destination", "PATCH /v1/destinations/{host}", "operate", body={}),
@@ -272,13 +304,16 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     _op("reset_destination", "POST /v1/destinations/{host}/reset", "operate", body={}),
     _op("list_workers", "GET /v1/workers", "read"),
-    _op("get_worker_history", "GET /v1/workers/{worker_id}/history", "read", foreign=None),
+    _op("get_worker_history", "GET /v1/workers/{worker_id}/history", "read"),
     _op("list_earlier_workers", "GET /v1/workers/earlier", "read"),
     _op("list_schedulers", "GET /v1/schedulers", "read"),
     _op("get_overview", "GET /v1/overview", "read"),
+    _op("get_shares", "GET /v1/shares", "read"),
+    _op("get_usage", "GET /v1/usage", "read"),
+    _op("get_usage", "GET /v1/usage?format=csv", "read"),
     _op("get_throughput", "GET /v1/stats/throughput", "read"),
     _op("get_receiver", "GET /v1/receiver", "read"),
-    _op("list_received_requests", "GET /v1/receiver/requests", "read"),
+    _op("list_received_requests", "GET /v1/receiver/requests", "read", shows_payload=True),
     _op("forget_received_requests", "DELETE /v1/receiver/requests", "operate"),
     # alerts and who is told
     _op("list_alerts", "GET /v1/alerts", "read"),
@@ -327,6 +362,23 @@ OPERATIONS: tuple[Operation, ...] = (
         body={"idempotency_required": True},
         seen_with="admin",
     ),
+    _op("get_quotas", "GET /v1/quotas", "read"),
+    _op(
+        "edit_me",
+        "PATCH /v1/me",
+        "admin",
+        body={"second_factor_required": True},
+        owner=True,
+        seen_with="admin",
+    ),
+    _op(
+        "edit_me",
+        "PATCH /v1/me",
+        "admin",
+        body={"provider_required": False},
+        owner=True,
+        seen_with="admin",
+    ),
     _op("list_api_keys", "GET /v1/api-keys", "admin"),
     _op("get_api_key", "GET /v1/api-keys/{key_id}", "admin"),
     _op(
@@ -358,9 +410,152 @@ OPERATIONS: tuple[Operation, ...] = (
         not_by_expiring=True,
         seen_with="admin",
     ),
-    _op("revoke_api_key", "DELETE /v1/api-keys/{key_id}", "admin"),
-    _op("revoke_api_key", "DELETE /v1/api-keys/{owner_key_id}", "admin", owner=True),
+    # A caller changes only keys that may do no more than itself: the world's keys may read.
+    _op(
+        "create_api_key",
+        "POST /v1/api-keys",
+        "admin",
+        "read",
+        body={**_KEY, "addresses": ["127.0.0.1"]},
+        not_by_expiring=True,
+        seen_with="admin",
+    ),
+    _op(
+        "edit_api_key",
+        "PATCH /v1/api-keys/{key_id}",
+        "admin",
+        "read",
+        body={"name": "x"},
+        seen_with="admin",
+    ),
+    _op(
+        "edit_api_key",
+        "PATCH /v1/api-keys/{key_id}",
+        "admin",
+        "read",
+        "write",
+        body={"scopes": ["read", "write"]},
+        not_by_expiring=True,
+        seen_with="admin",
+    ),
+    _op(
+        "edit_api_key",
+        "PATCH /v1/api-keys/{owner_key_id}",
+        "admin",
+        "read",
+        body={"addresses": ["127.0.0.1"]},
+        owner=True,
+        seen_with="admin",
+    ),
+    _op(
+        "rotate_api_key",
+        "POST /v1/api-keys/{key_id}/rotate",
+        "admin",
+        "read",
+        body={},
+        not_by_expiring=True,
+        seen_with="admin",
+    ),
+    _op(
+        "rotate_api_key",
+        "POST /v1/api-keys/{owner_key_id}/rotate",
+        "admin",
+        "read",
+        body={"overlap_seconds": 0},
+        owner=True,
+        not_by_expiring=True,
+        seen_with="admin",
+    ),
+    _op("revoke_api_key", "DELETE /v1/api-keys/{key_id}", "admin", "read"),
+    _op("revoke_api_key", "DELETE /v1/api-keys/{owner_key_id}", "admin", "read", owner=True),
+    # members and invitations
+    _op("list_members", "GET /v1/members", "admin"),
+    _op("get_member", f"GET {_ONE}", "admin"),
+    _op(
+        "change_member",
+        f"PATCH {_ONE}",
+        "admin",
+        body={"role": "operator"},
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op(
+        "change_member",
+        f"PATCH {_ONE}",
+        "admin",
+        body={"sees_payloads": False, "role": "viewer"},
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op(
+        "change_member",
+        f"PATCH {_ONE}",
+        "admin",
+        body={"role": "owner"},
+        owner=True,
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op(
+        "change_member",
+        f"PATCH {_OWNER}",
+        "admin",
+        body={"role": "admin"},
+        owner=True,
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op("remove_member", f"DELETE {_ONE}", "admin", not_by_expiring=True),
+    _op("remove_member", f"DELETE {_OWNER}", "admin", owner=True, not_by_expiring=True),
+    _op(
+        "transfer_ownership",
+        f"POST {_ONE}/transfer",
+        "admin",
+        body={"from": "{owner_member}"},
+        owner=True,
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op("list_invitations", f"GET {_OFFERS}", "admin"),
+    _op(
+        "invite_member",
+        f"POST {_OFFERS}",
+        "admin",
+        body=_OFFER,
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op(
+        "invite_member",
+        f"POST {_OFFERS}",
+        "admin",
+        body={**_OFFER, "role": "owner"},
+        owner=True,
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op("get_invitation", f"GET {_OFFERS}/{{invitation_id}}", "admin"),
+    _op(
+        "resend_invitation",
+        f"POST {_OFFERS}/{{invitation_id}}/resend",
+        "admin",
+        seen_with="admin",
+        not_by_expiring=True,
+    ),
+    _op(
+        "withdraw_invitation", f"DELETE {_OFFERS}/{{invitation_id}}", "admin", not_by_expiring=True
+    ),
     _op("list_signing_secrets", "GET /v1/signing-secrets", "admin"),
+    _op("list_encryption_keys", "GET /v1/encryption-keys", "admin"),
+    _op(
+        "rotate_encryption_key",
+        "POST /v1/encryption-keys/rotate",
+        "admin",
+        owner=True,
+        seen_with="admin",
+    ),
+    _op("list_audit_entries", "GET /v1/audit", "admin"),
+    _op("get_audit_entry", "GET /v1/audit/{entry_id}", "admin"),
     _op("list_signing_secrets", "GET /v1/signing-secrets?reveal=true", "admin", owner=True),
     _op(
         "rotate_signing_secret",

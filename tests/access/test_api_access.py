@@ -14,6 +14,7 @@ from shared import execution_tokens
 from tasks.models import Task, TaskRevision
 from tenants.models import ApiKey, Tenant
 from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
+from tests.access.rights import OWN_TOKEN
 from tests.access.world import (
     SEEN_BY_ADMINS,
     SEEN_BY_NONE,
@@ -33,7 +34,7 @@ _SECRETS = ("whsec_", '"key":"pk_')
 #: Refused status -> what a problem calls it.
 _CODES = {
     401: ("not_authenticated",),
-    403: ("forbidden", "tenant_suspended"),
+    403: ("forbidden", "tenant_suspended", "address_not_allowed", "payloads_hidden"),
     404: ("not_found",),
 }
 #: Ids of nothing, among them of a time that no calendar has, and a text that is no id.
@@ -41,7 +42,7 @@ _UNKNOWN = (
     "01a1fa7a-b5a5-75e2-b563-27366f1a90a5",
     "00000000-0000-7000-8000-000000000000",
     "ffffffff-ffff-7fff-bfff-ffffffffffff",
-    "7",
+    "700000007",
 )
 
 
@@ -130,7 +131,8 @@ def test_no_key_does_what_the_executions_own_token_is_for(
     before = rows_of(world.tenant)
 
     for kind, caller in callers.items():
-        assert operation.ask(world, caller, "x").status_code == 401, kind
+        if kind != OWN_TOKEN:
+            assert operation.ask(world, caller, "x").status_code == 401, kind
     strange = ApiClient().post(path, operation.body, x_execution_token=other)
     assert strange.status_code == 401
     assert _changed(before, rows_of(world.tenant)) == []
@@ -140,14 +142,8 @@ def test_no_key_does_what_the_executions_own_token_is_for(
 
 def _judge(operation: Operation, caller: Caller, answer: Any, said: str) -> None:
     shown = answer.content.decode()
-    if caller.refused_with:
-        assert answer.status_code == caller.refused_with, said
-    elif not operation.permits(caller):
-        assert answer.status_code == 403, said
-    elif caller.foreign and operation.foreign is not None:
-        assert answer.status_code == operation.foreign, said
-    else:
-        assert answer.status_code < 300, said
+    wanted = operation.answer(caller)
+    assert answer.status_code == wanted or (wanted == 200 and answer.status_code < 300), said
     if codes := _CODES.get(answer.status_code):
         assert answer.json()["code"] in codes, said
     assert SEEN_BY_NONE not in shown, said

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-
 import pytest
-from django.core.management import load_command_class
 
-from shared.commands import VerbCommand
 from tenants.models import Tenant
+from tests.access.command_words import BY_ID, OF_INSTALLATION, STRANGER, WITHOUT_ROWS, WORDS
 from tests.access.world import (
-    HOST,
-    POOL,
     SEEN_BY_ADMINS,
     SEEN_BY_NONE,
     SEEN_BY_READERS,
@@ -22,78 +16,9 @@ from tests.access.world import (
 )
 from tests.support.api import make_tenant
 from tests.support.command_calls import call
+from tests.support.command_pages import commands
 
 pytestmark = pytest.mark.django_db
-STRANGER = "Epsilon"
-_COMMANDS = (
-    "apikey bulk calendars destinations dlq executions explain notify pauses pools receiver"
-    " schedule tasks".split()
-)
-#: Words after the verb, with the world's ids; the tenant comes on top.
-WORDS = {
-    "apikey create": "--name x --scope read",
-    "apikey list": "",
-    "bulk list": "",
-    "calendars list": "--json",
-    "calendars show": f"{SEEN_BY_READERS}-days",
-    "calendars create": "made --date 2027-01-01",
-    "calendars edit": f"{SEEN_BY_READERS}-days --date 2027-01-01",
-    "calendars delete": f"{SEEN_BY_READERS}-days --yes",
-    "calendars import": f"{SEEN_BY_READERS}-days /dev/null",
-    "destinations list": "--wide",
-    "destinations show": HOST,
-    "destinations set": f"{HOST} --max-in-flight 1",
-    "destinations reset": f"{HOST} --yes",
-    "dlq groups": "",
-    "dlq list": "--state all --wide",
-    "dlq retry": "{letter_id} --yes",
-    "dlq resolve": "{letter_id} --yes",
-    "dlq archive": "{letter_id} --yes",
-    "dlq purge": "{letter_id} --yes",
-    "dlq export": "--state all",
-    "executions list": "--json",
-    "executions show": "{ended_id} --http",
-    "executions tail": "",
-    "executions cancel": "{execution_id} --yes",
-    "executions retry": "{ended_id}",
-    "executions replay": "--since 1d --until 0s --into-pool staging --yes --detach",
-    "explain": "{task_id}",
-    "notify test": "email --member ada",
-    "notify log": "",
-    "notify preferences": "--member ada",
-    "notify browsers": "",
-    "pauses list": "--all",
-    "pauses create": "tenant --yes",
-    "pools list": "",
-    "pools show": POOL,
-    "pools set": f"{POOL} --max-in-flight 1",
-    "pools delete": f"{POOL} --yes",
-    "receiver show": "",
-    "receiver requests": "",
-    "receiver forget": "",
-    "schedule preview": "PT1H",
-    "schedule forecast": "",
-    "schedule spread": "{at} --yes --detach",
-    "schedule zones": "",
-    "tasks list": "--json",
-    "tasks show": "{task_id}",
-    "tasks occurrences": "{task_id}",
-    "tasks create": "--url https://example.com/ --in 1h",
-    "tasks clone": "{task_id}",
-    "tasks edit": "{task_id} --priority 2 --yes",
-    "tasks what-if": "{task_id} --priority 2",
-    "tasks set": "{task_id} --priority 2 --yes --detach",
-    "tasks rollback": "{task_id} 1 --yes",
-    "tasks test": "{task_id}",
-    "tasks pause": "{task_id}",
-    "tasks resume": "{task_id}",
-    "tasks run": "{task_id}",
-    "tasks backfill": "{task_id} --from 1d --yes --detach",
-    "tasks cancel": "{task_id} --yes",
-    "tasks delete": "{task_id} --yes",
-    "tasks import": "/dev/null --format crontab --url https://example.com/",
-    "tasks export": "",
-}
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +26,17 @@ def stranger(world: World) -> Tenant:
     return make_tenant(STRANGER)
 
 
-def test_every_command_that_is_told_a_tenant_is_in_the_table():
-    assert set(WORDS) == set(_told_a_tenant())
+def test_every_command_is_in_a_table_and_those_that_are_told_a_tenant_in_theirs():
+    doors = {" ".join(door.words): door for listed in commands() for door in listed.doors}
+    told = {
+        name
+        for name, door in doors.items()
+        if any("--tenant" in option.option_strings for option in door.options)
+    }
+
+    assert set(WORDS) == told
+    assert {*BY_ID, *OF_INSTALLATION} == set(doors) - told
+    assert not {*BY_ID} & {*OF_INSTALLATION}
 
 
 @pytest.mark.parametrize("command", WORDS)
@@ -130,6 +64,37 @@ def test_no_command_shows_a_secret_to_those_who_may_see_all_else(world: World, c
     assert SEEN_BY_NONE not in said.out + said.err
 
 
+@pytest.mark.parametrize("command", [one for one in WORDS if one not in WITHOUT_ROWS])
+def test_a_command_does_for_its_own_tenant_what_it_does_not_for_another(world: World, command: str):
+    with undone():
+        said = _ask(world, command, world.tenant.name)
+
+    assert said.code == 0, said
+
+
+@pytest.mark.parametrize("command", BY_ID)
+def test_a_command_that_names_an_object_does_so_by_its_whole_right_and_shows_no_secret(
+    world: World, command: str
+):
+    with undone():
+        said = call(*command.split(), *BY_ID[command].format(**world.ids).split())
+
+    assert said.code == 0, said
+    assert SEEN_BY_NONE not in said.out + said.err
+
+
+@pytest.mark.parametrize("command", BY_ID)
+def test_a_command_that_names_no_object_changes_nothing(world: World, command: str):
+    before = rows_of(world.tenant)
+    unknown = "01a1fa7a-b5a5-75e2-b563-27366f1a90a5"
+    with undone():
+        words = BY_ID[command].format(**dict.fromkeys(world.ids, unknown)).split()
+        said = call(*command.split(), *words)
+        changed = rows_of(world.tenant) != before
+
+    assert (said.code, changed) == (3, False), said
+
+
 def test_the_tenants_own_commands_show_what_those_of_strangers_do_not(world: World):
     shown = set()
     for command in WORDS:
@@ -150,17 +115,3 @@ def _ask(world: World, command: str, tenant: str):
     words = WORDS[command].format(**world.ids).split()
     name, *verb = command.split()
     return call(name, *verb, "--tenant", tenant, *words)
-
-
-def _told_a_tenant() -> Iterator[str]:
-    for name in _COMMANDS:
-        found = load_command_class("operations", name)
-        parser = found.create_parser("manage.py", name)
-        if not isinstance(found, VerbCommand):
-            yield name
-            continue
-        for action in parser._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for verb, inner in action.choices.items():
-                    if "--tenant" in inner._option_string_actions:
-                        yield f"{name} {verb}"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard import urls
 from tenants.choices import Role
 from tenants.models import Membership, Tenant
+from tests.access.console_routes import ROUTES, WITHOUT_TENANT, path_of
 from tests.access.world import (
     SEEN_BY_ADMINS,
     SEEN_BY_NONE,
@@ -23,25 +22,6 @@ from tests.access.world import (
 from tests.support.api import make_tenant
 
 pytestmark = pytest.mark.django_db
-#: A step of the world's runs.
-STEP = "ok"
-_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-ROUTES = [str(one.pattern) for one in urls.urlpatterns]
-#: What routes call what the world has.
-_NAMES = {"name": "pool"}
-#: Not pages of a tenant: they sign in or out, or serve a file.
-_WITHOUT_TENANT = {"login", "logout", "push-worker.js"}
-
-
-def _path(route: str, world: World) -> str:
-    def value(found: re.Match[str]) -> str:
-        name = _NAMES.get(found[1], found[1])
-        if name == "execution_id":
-            # The one that has an answer, a log and an error.
-            name = "ended_id"
-        return STEP if name == "key" else str(world.ids[name])
-
-    return "/" + _PARAMETER.sub(value, route)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +51,7 @@ def _signed_in(name: str, tenant: Tenant) -> Client:
 def test_no_page_shows_or_changes_anything_of_another_tenant(
     world: World, beta: Tenant, stranger: Client, route: str
 ):
-    path = _path(route, world)
+    path = path_of(route, world)
     before = rows_of(world.tenant)
     asked: list[tuple[str, dict[str, Any]]] = [
         ("GET", {}),
@@ -92,12 +72,12 @@ def test_no_page_shows_or_changes_anything_of_another_tenant(
             assert rows_of(world.tenant) == before, said
 
 
-@pytest.mark.parametrize("route", [one for one in ROUTES if one not in _WITHOUT_TENANT])
+@pytest.mark.parametrize("route", [one for one in ROUTES if one not in WITHOUT_TENANT])
 def test_no_page_shows_a_secret_to_those_who_may_see_all_else(
     world: World, own: Client, route: str
 ):
     with undone():
-        answer = own.get(_path(route, world))
+        answer = own.get(path_of(route, world))
 
     assert SEEN_BY_NONE not in answer.content.decode()
     assert "whsec_" not in answer.content.decode()
@@ -106,7 +86,7 @@ def test_no_page_shows_a_secret_to_those_who_may_see_all_else(
 def test_the_pages_of_the_tenants_own_members_show_what_those_of_strangers_do_not(
     world: World, own: Client
 ):
-    shown = {route for route in ROUTES if "<" in route and _shows(own, _path(route, world))}
+    shown = {route for route in ROUTES if "<" in route and _shows(own, path_of(route, world))}
 
     assert shown >= {
         "tasks/<uuid:task_id>",

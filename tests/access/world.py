@@ -6,29 +6,39 @@ SEEN_BY_ADMINS; secrets hold SEEN_BY_NONE.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
+from time import time
 from typing import Any
 from uuid import UUID
 
 from django.apps import apps
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connection, models, transaction
 from django.utils import timezone
 
+from events.models import AuditEntry
 from executions.bulk.jobs import create_bulk_job
 from executions.external.pools import change_pool
 from executions.loop.clocks import database_now
-from executions.models import DeadLetter, WorkerMinute
+from executions.models import DeadLetter, Erasure, WorkerMinute
 from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.push_subscriptions import subscribe
 from shared.actor import COMMAND
+from shared.conf import conf
+from shared.ids import new_id
 from tasks.models import Pause
-from tenants.choices import SCOPES
-from tenants.models import ApiKey, Membership, Tenant
-from tenants.services import create_api_key, revoke_api_key, suspend_tenant
+from tenants.authority import OPERATOR
+from tenants.choices import SCOPES, Role
+from tenants.models import ApiKey, Identity, Membership, Tenant
+from tenants.services import create_api_key, revoke_api_key, rotate_api_key, suspend_tenant
+from tenants.services.invitations import invite_member
+from tenants.services.sign_ins import begin_sign_in
+from tests.access.rights import CREDENTIALS, OWN_TOKEN, Rights
 from tests.executions.leasing import accepted
 from tests.factories import (
     ACTOR,
@@ -45,7 +55,9 @@ from tests.factories import (
 from tests.notifications.cast import make_member
 from tests.support.api import make_tenant
 from tests.support.calendars import make_calendar
+from tests.support.named_secrets import make_secret
 from tests.support.push_sink import PushSink
+from tests.support.tokens import claims_of, issuer_of, token_of
 from tests.support.workflows import begin_run, make_workflow, work
 from wire.sealing import sealed_log
 from workflows import control
@@ -58,9 +70,11 @@ SEEN_BY_NONE = "canary-s"
 ENDPOINT = "https://push.example.com/browser-1"
 PUSH_KEYS = PushSink().keys
 #: Named in paths, which every refusal repeats.
-HOST, POOL = "quiet.example.com", "batch"
+HOST, POOL, SECRET = "quiet.example.com", "batch", "quiet-secret"
 #: What of a row may change by being asked for.
-_NOTED = {"last_used_at", "heartbeat_at"}
+_NOTED = {"last_used_at", "last_used_address", "heartbeat_at"}
+#: What a token says that names every scope.
+_ALL = " ".join(SCOPES)
 
 
 def body(**parts: Any) -> dict[str, Any]:
@@ -97,11 +111,11 @@ class World:
         return template.format(**self.ids)
 
 
-def make_world() -> World:
-    """Return the tenant Alpha with one row of everything."""
+def make_world(workflow: Callable[[Tenant], dict[str, UUID]] | None = None) -> World:
+    """Return the tenant Alpha with one row of everything; ``workflow`` makes that of runs."""
     tenant = make_tenant("Alpha")
     # First: they are worked through before there is other work.
-    runs = _workflow(tenant)
+    runs = (workflow or _workflow)(tenant)
     schedule = {"cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"}
     task = make_task(tenant, body(schedule=schedule))
     letter = make_dead_letter(tenant, body())
@@ -110,7 +124,9 @@ def make_world() -> World:
     waiting = make_execution(tenant, "PENDING", body())
     calendar = make_calendar(tenant, f"{SEEN_BY_READERS}-days")
     change_pool(tenant.id, POOL, {}, actor=ACTOR)
-    WorkerMinute.objects.create(worker=WORKER, minute=database_now(), pool="default")
+    WorkerMinute.objects.create(
+        worker=WORKER, minute=database_now(), pool=POOL, tenant_id=tenant.id
+    )
     member = _member(tenant)
     ids = {
         "task_id": task.id,
@@ -120,14 +136,25 @@ def make_world() -> World:
         "ended_id": ended,
         "running_id": running.id,
         "calendar_id": calendar.id,
+        "secret": _secret(tenant),
         "pool": POOL,
         "host": HOST,
         "worker_id": WORKER,
         "pause_id": _pause(tenant).id,
         "job_id": _job(tenant).id,
         "alert_id": _alert(letter).id,
+        "erasure_id": _erasure(tenant).id,
         "member": member.pk,
+        "owner_member": _owners(tenant),
+        "invitation_id": _invitation(tenant),
+        "token": "made-up",
+        "provider": "acme",
+        "identity_id": Identity.objects.create(
+            user_id=member.user_id, issuer="https://id.example.com", subject="s-1"
+        ).pk,
+        "entry_id": AuditEntry.objects.filter(tenant_id=tenant.pk).latest("sequence").pk,
         "subscription_id": PushSubscription.objects.get(membership=member).id,
+        "session_id": begin_sign_in(member.user_id, address="", user_agent="").pk,
         **runs,
         **_keys(tenant),
     }
@@ -138,7 +165,12 @@ def _ended(tenant: Tenant) -> UUID:
     execution = make_execution(tenant, "PENDING", body())
     row = next(row for row in release() if row.id == execution.id)
     start([row])
-    log = sealed_log(str(execution.id), SEEN_BY_READERS.encode(), truncated=False, exit_code=0)
+    log = sealed_log(
+        {"tenant": execution.tenant_id, "id": execution.id},
+        SEEN_BY_READERS.encode(),
+        truncated=False,
+        exit_code=0,
+    )
     message = f"{SEEN_BY_READERS}-error"
     finish(row, "FAILED", reason="not_retryable", sealed_response=log, error_message=message)
     return execution.id
@@ -171,6 +203,11 @@ def _workflow(tenant: Tenant) -> dict[str, UUID]:
     return {"workflow_id": task.id, "run_id": waiting, "failed_run_id": failed}
 
 
+def _secret(tenant: Tenant) -> str:
+    make_secret(tenant, SECRET, f"{SEEN_BY_NONE}-named", hosts=[HOST])
+    return SECRET
+
+
 def _pause(tenant: Tenant) -> Pause:
     return Pause.objects.create(
         tenant_id=tenant.id,
@@ -196,6 +233,17 @@ def _alert(letter: DeadLetter) -> Alert:
     )
 
 
+def _erasure(tenant: Tenant) -> Erasure:
+    now = database_now()
+    return Erasure.objects.create(
+        tenant_id=tenant.id,
+        object_id=new_id(),
+        reason=f"{SEEN_BY_ADMINS}-reason",
+        begun_by="test",
+        ended_at=now,
+    )
+
+
 def _job(tenant: Tenant) -> Any:
     return create_bulk_job(
         tenant.id,
@@ -210,6 +258,8 @@ def _job(tenant: Tenant) -> Any:
 
 def _member(tenant: Tenant) -> Membership:
     member = make_member(tenant)
+    # No owner: owners alone reach owners.
+    Membership.objects.filter(pk=member.pk).update(role=Role.OPERATOR)
     address = f"{SEEN_BY_ADMINS}@example.com"
     NotificationPreference.objects.create(
         membership=member, email_address=address, confirmed_email_address=address
@@ -225,6 +275,18 @@ def _member(tenant: Tenant) -> Membership:
     return member
 
 
+def _owners(tenant: Tenant) -> int:
+    """Make two owners, so that one may go, and return one of them."""
+    users = [User.objects.create_user(f"{SEEN_BY_ADMINS}-owner-{number}") for number in (1, 2)]
+    made = [Membership.objects.create(user=one, tenant=tenant, role=Role.OWNER) for one in users]
+    return made[0].pk
+
+
+def _invitation(tenant: Tenant) -> UUID:
+    address = f"{SEEN_BY_ADMINS}-new@example.com"
+    return invite_member(tenant.id, email=address, role=Role.VIEWER, by=OPERATOR, actor=ACTOR).id
+
+
 def _keys(tenant: Tenant) -> dict[str, UUID]:
     made = {
         name: create_api_key(
@@ -233,6 +295,7 @@ def _keys(tenant: Tenant) -> dict[str, UUID]:
             scopes=["read"],
             owner=owner,
             actor=COMMAND,
+            by=OPERATOR,
         )[0].id
         for name, owner in (("key_id", False), ("owner_key_id", True))
     }
@@ -240,59 +303,110 @@ def _keys(tenant: Tenant) -> dict[str, UUID]:
 
 
 @dataclass(frozen=True)
-class Caller:
-    """Somebody with a kind of credentials: what they may do, or the status of every answer."""
+class Caller(Rights):
+    """Somebody with a kind of credentials, and what they allow."""
 
     client: ApiClient
-    scopes: frozenset[str] = frozenset()
-    owner: bool = False
-    expires: bool = False
-    foreign: bool = False
     #: The member whom a stranger names as its own.
     member: int | None = None
-    refused_with: int = 0
 
 
-def make_callers(tenant: Tenant) -> dict[str, Caller]:
+class _TokenClient(ApiClient):
+    """Calls the API with the token of an execution, and no key."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__()
+        self._token = token
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        return super().call(method, path, body, x_execution_token=self._token, **headers)
+
+
+class _SessionClient(ApiClient):
+    """Calls the API from a browser that is signed in to the console, without a key."""
+
+    def __init__(self, user: User) -> None:
+        super().__init__()
+        self._client.force_login(user)
+
+
+def make_callers(world: World) -> dict[str, Caller]:
     """Return a caller of each kind of credentials."""
-    beta, gone = make_tenant("Beta"), make_tenant("Gamma")
-    single = {scope: _caller(tenant, scope) for scope in SCOPES}
+    tenant, beta, gone = world.tenant, make_tenant("Beta"), make_tenant("Gamma")
+    owner = Membership.objects.get(pk=world.ids["owner_member"]).user
+    clients: dict[str, ApiClient] = {
+        "no key": ApiClient(),
+        OWN_TOKEN: _TokenClient(world.token),
+        "an owner's session of the console": _SessionClient(owner),
+    }
+    keys = {**_refused_keys(tenant, gone), **_tokens(tenant, beta, gone)}
+    members = {True: make_member(beta, "eve").pk, False: None}
+    made = {}
+    for kind, rights in CREDENTIALS.items():
+        if kind not in clients:
+            text = keys.get(kind) or _key_of(beta if rights.foreign else tenant, rights)
+            clients[kind] = ApiClient(text)
+        made[kind] = Caller(clients[kind], members[rights.foreign], **vars(rights))
+    return made
+
+
+def _key_of(tenant: Tenant, rights: Rights) -> str:
+    """Return a key that allows these rights."""
+    end = timezone.now() + timedelta(hours=5) if rights.expires else None
+    parts = {"owner": rights.owner, "expires_at": end, "sees_payloads": not rights.blind}
+    return _key(tenant, sorted(rights.scopes), **parts)[1]
+
+
+def _refused_keys(tenant: Tenant, gone: Tenant) -> dict[str, str]:
+    """Return keys that are valid no more or not here, and one that is rotated and valid still."""
     expired, revoked = _key(tenant, SCOPES), _key(tenant, SCOPES)
+    rotated, overlapping = _key(tenant, SCOPES), _key(tenant, SCOPES)
     ApiKey.objects.filter(pk=expired[0].pk).update(expires_at=timezone.now())
-    revoke_api_key(tenant.id, revoked[0].id, actor=COMMAND)
+    revoke_api_key(tenant.id, revoked[0].id, actor=COMMAND, by=OPERATOR)
+    for key, seconds in ((rotated[0], 0), (overlapping[0], 3600)):
+        rotate_api_key(tenant.id, key.id, overlap_seconds=seconds, actor=COMMAND, by=OPERATOR)
     suspended = _key(gone, SCOPES)[1]
     suspend_tenant(gone.id, actor=COMMAND)
+    elsewhere = ["203.0.113.0/24", "2001:db8::/32"]
     return {
-        "no key": Caller(ApiClient(), refused_with=401),
-        "an unknown key": Caller(ApiClient("pk_unknown12_" + "x" * 43), refused_with=401),
-        "an expired key": Caller(ApiClient(expired[1]), refused_with=401),
-        "a revoked key": Caller(ApiClient(revoked[1]), refused_with=401),
-        "a suspended tenant's key": Caller(ApiClient(suspended), refused_with=403),
-        "a foreign owner's key": replace(
-            _caller(beta, *SCOPES, owner=True), foreign=True, member=make_member(beta, "eve").pk
-        ),
-        **single,
-        "all but read": _caller(tenant, *SCOPES[1:]),
-        "all scopes": _caller(tenant, *SCOPES),
-        "an owner's key that expires": _caller(
-            tenant, *SCOPES, owner=True, expires_at=timezone.now() + timedelta(hours=5)
-        ),
-        "an owner's key": _caller(tenant, *SCOPES, owner=True),
+        "an unknown key": "pk_unknown12_" + "x" * 43,
+        "an expired key": expired[1],
+        "a revoked key": revoked[1],
+        "a rotated key after its overlap": rotated[1],
+        "a rotated key within its overlap": overlapping[1],
+        "a suspended tenant's key": suspended,
+        "a key for other addresses": _key(tenant, SCOPES, owner=True, addresses=elsewhere)[1],
     }
 
 
-def _caller(tenant: Tenant, *scopes: str, **parts: Any) -> Caller:
-    _, text = _key(tenant, scopes, **parts)
-    return Caller(
-        ApiClient(text),
-        frozenset(scopes),
-        owner=parts.get("owner", False),
-        expires="expires_at" in parts,
-    )
+def trust(tenant: Tenant, beta: Tenant, gone: Tenant) -> None:
+    """Let an issuer sign for the tenants; another one is not trusted."""
+    issuer = issuer_of(tenant, beta, gone)
+    settings.PUNCTUAL = replace(conf(), jwt_issuers=(issuer,))
+
+
+def _tokens(tenant: Tenant, beta: Tenant, gone: Tenant) -> dict[str, str]:
+    """Return a signed token of each kind."""
+    trust(tenant, beta, gone)
+    now = int(time())
+    claims = {
+        **{f"a token: {scope}": claims_of(scope=scope, sub="service") for scope in SCOPES},
+        "a token: all scopes": claims_of(scope=_ALL, sub="service"),
+        "a foreign tenant's token": claims_of(beta.name, scope=_ALL, sub="service"),
+        "a suspended tenant's token": claims_of(gone.name, scope=_ALL),
+        "an expired token": claims_of(scope=_ALL, iat=now - 900, exp=now - 300),
+        "a token of another issuer": claims_of(scope=_ALL, iss="https://other.example.com"),
+        "a token for another audience": claims_of(scope=_ALL, aud="another"),
+        "a token of a tenant not allowed": claims_of("Omega", scope=_ALL),
+        "a token without a scope": claims_of(scope="owner"),
+    }
+    impostor = token_of(claims_of(scope=_ALL), "x" * 64)
+    signed = {kind: token_of(said) for kind, said in claims.items()}
+    return {**signed, "a token that another has signed": impostor}
 
 
 def _key(tenant: Tenant, scopes: Any, **parts: Any) -> tuple[ApiKey, str]:
-    return create_api_key(tenant, name="caller", scopes=scopes, actor=COMMAND, **parts)
+    return create_api_key(tenant, name="caller", scopes=scopes, actor=COMMAND, by=OPERATOR, **parts)
 
 
 @contextmanager

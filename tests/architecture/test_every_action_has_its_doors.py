@@ -35,18 +35,30 @@ class Doors:
 
 # Routes that answer GET, too, and change something by POST.
 _PAGES_WITH_FORMS = {
-    *("login", "task_new", "task_edit", "calendar_new", "calendar_edit"),
-    *("workflow_new", "workflow_edit"),
+    *("login", "login_code", "task_new", "task_edit", "calendar_new", "calendar_edit"),
+    *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
+    *("secret_new", "secret_edit"),
 }
 
 _SESSION = "about this browser's session only; keys and commands have none"
+_PERSON = "asks for a proof that a person has; keys are no persons"
 _RUN = "/v1/workflow-runs/{run_id}"
+_OFFER = "/v1/members/invitations/{invitation_id}"
 _OWN_TENANT = "a key belongs to one tenant; the operator of the installation decides over tenants"
 
 CONSOLE = {
     "login": Doors(why=_SESSION),
     "logout": Doors(why=_SESSION),
     "choose_tenant": Doors(why=_SESSION),
+    "login_code": Doors(why=_SESSION),
+    "account_password": Doors(why=_PERSON),
+    "account_sessions_end": Doors(command="accounts end-sessions", why=_PERSON),
+    "account_session_end": Doors(command="accounts end-sessions", why=_PERSON),
+    "identity_unlink": Doors(command="accounts unlink", why=_PERSON),
+    "second_factor_begin": Doors(why=_PERSON),
+    "second_factor_confirm": Doors(why=_PERSON),
+    "second_factor_codes": Doors(why=_PERSON),
+    "second_factor_remove": Doors(command="accounts reset-second-factor", why=_PERSON),
     "task_new": Doors("POST /v1/tasks", "tasks create"),
     "task_edit": Doors("PUT /v1/tasks/{task_id}", "tasks edit"),
     # Of a task that is edited it shows the answer of POST /v1/tasks/{task_id}/preview.
@@ -58,6 +70,7 @@ CONSOLE = {
     "task_run": Doors("POST /v1/tasks/{task_id}/run", "tasks run"),
     "task_cancel": Doors("POST /v1/tasks/{task_id}/cancel", "tasks cancel"),
     "task_delete": Doors("DELETE /v1/tasks/{task_id}", "tasks delete"),
+    "task_erase": Doors("POST /v1/tasks/{task_id}/erase", "tasks erase"),
     "task_backfill_begin": Doors("POST /v1/tasks/{task_id}/backfill", "tasks backfill"),
     "task_rollback": Doors("POST /v1/tasks/{task_id}/rollback", "tasks rollback"),
     "workflow_new": Doors("POST /v1/workflows", "workflows create"),
@@ -94,12 +107,29 @@ CONSOLE = {
     "calendar_edit": Doors("PATCH /v1/calendars/{calendar_id}", "calendars edit"),
     "calendar_import": Doors("POST /v1/calendars/{calendar_id}/import", "calendars import"),
     "calendar_delete": Doors("DELETE /v1/calendars/{calendar_id}", "calendars delete"),
+    "secret_new": Doors("POST /v1/secrets", "secrets set"),
+    "secret_edit": Doors("PATCH /v1/secrets/{name}", "secrets set"),
+    "secret_remove": Doors("DELETE /v1/secrets/{name}", "secrets remove"),
     "alert_mute": Doors("POST /v1/alerts/{alert_id}/mute", "notify mute"),
     "settings_save": Doors("PATCH /v1/notification-preferences", "notify preferences"),
     "settings_tenant": Doors("PATCH /v1/me", "tenant set"),
     "settings_idempotency": Doors("PATCH /v1/me", "tenant set"),
+    "settings_second_factor": Doors("PATCH /v1/me", "tenant set"),
+    "settings_provider": Doors("PATCH /v1/me", "tenant set"),
     "settings_try": Doors(command="notify test", why="a key has no member whom it could reach"),
     "settings_confirm": Doors(why="the address is given anew, which asks it again"),
+    "member_invite": Doors("POST /v1/members/invitations", "members invite"),
+    "member_change": Doors("PATCH /v1/members/{member_id}", "members change"),
+    "member_remove": Doors("DELETE /v1/members/{member_id}", "members remove"),
+    "member_transfer": Doors("POST /v1/members/{member_id}/transfer", "members transfer"),
+    "invitation_resend": Doors(f"POST {_OFFER}/resend", "members resend"),
+    "invitation_withdraw": Doors(f"DELETE {_OFFER}", "members withdraw"),
+    "invitation": Doors(why="only the person who got the message has its link"),
+    "api_key_new": Doors("POST /v1/api-keys", "apikey create"),
+    "api_key_edit": Doors("PATCH /v1/api-keys/{key_id}", "apikey edit"),
+    "api_key_rotate": Doors("POST /v1/api-keys/{key_id}/rotate", "apikey rotate"),
+    "encryption_key_rotate": Doors("POST /v1/encryption-keys/rotate", "keys rotate"),
+    "api_key_revoke": Doors("DELETE /v1/api-keys/{key_id}", "apikey revoke"),
     "push_subscribe": Doors("POST /v1/push-subscriptions", why="only a browser has a subscription"),
     "push_unsubscribe": Doors("DELETE /v1/push-subscriptions/{subscription_id}", "notify browsers"),
 }
@@ -141,9 +171,12 @@ def _routes() -> dict[str, URLPattern]:
     return {str(route.name): route for route in urls.urlpatterns}
 
 
+_FOR = {"<uuid": str(UUID(int=1)), "<int": "1"}
+
+
 def _path(route: URLPattern) -> str:
     parts = str(route.pattern).split("/")
-    return "/" + "/".join(str(UUID(int=1)) if part.startswith("<uuid") else part for part in parts)
+    return "/" + "/".join(_FOR.get(part.partition(":")[0], part) for part in parts)
 
 
 @pytest.fixture

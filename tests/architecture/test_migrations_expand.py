@@ -66,18 +66,33 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "executions 0019_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
+    "executions 0033_day_functions": {"RunSQL": "functions that old code does not call"},
+    "events 0010_forget_audit_entries": {"RunSQL": "a function that old code does not call"},
     "executions 0021_leased_by_pull_workers": {
         "RunSQL": "an index of unfinished work of pull workers only, which is little"
     },
+    "executions 0030_shares": {
+        "RunSQL": "an index of unfinished work; writes of it wait a second for a million rows"
+    },
+    "executions 0031_holds": {
+        "RunSQL": "a function, indexes of work on hold, and places that old code gives anew"
+    },
+    "executions 0032_metric_totals": {"RunSQL": "a function that old code does not call"},
     "events 0006_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
+    "events 0007_keyed_audit_chains": {"RunSQL": "refuses TRUNCATE, which no code does"},
+    "events 0009_audit_prefixes_may_go": {"RunSQL": "refuses what it refused, with an exception"},
     "executions 0022_workflows": {
         "RunSQL": "columns that may be empty, tables and partial indexes of what is new"
     },
     "executions 0023_marks_of_steps": {"RunSQL": "a partial index of what is rare"},
     "executions 0025_workflow_retries": {
         "RunSQL": "a table and a partial index of what is new",
+    },
+    "executions 0028_limits_in_flight": {"RunSQL": "indexes of unfinished work, which is little"},
+    "executions 0029_concurrency_keys": {
+        "RunSQL": "a check and partial indexes of what is new: old code writes no key",
     },
     "tasks 0029_manual_tasks": {"RunSQL": "a check that allows one more type"},
     "tasks 0025_cursors_of_one_tenant": {
@@ -163,8 +178,21 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AddConstraint pause pause_scope_is_known": "it allows what old code writes, and more, and "
         "pauses are few",
     },
+    "tenants 0012_weight": {
+        "AddConstraint tenant weight_is_1_to_1000": "the default fits; old code writes no weight"
+    },
     "tenants 0003_one_index_of_answers": {
         "AlterField idempotencyrecord tenant": "drops an index that the constraint's makes up for",
+    },
+    "tenants 0011_data_keys": {
+        "RunSQL": "only the way back, which it refuses while there are keys"
+    },
+    "tenants 0013_sealed_targets": {
+        "RunSQL": "only the way back, which it refuses while targets are sealed"
+    },
+    "tenants 0005_right_to_see_payloads": {
+        "AddConstraint membership admins_and_owners_see_payloads": "old code writes no such column",
+        "AddConstraint apikey keys_that_send_or_lease_see_payloads": "the same of keys",
     },
 }
 

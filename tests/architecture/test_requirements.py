@@ -29,6 +29,11 @@ def _text(name: str) -> str:
     return (tree.REPOSITORY / name).read_text(encoding="utf-8")
 
 
+def _extras() -> set[str]:
+    """Return the packages of the extras, which are imported at first use only."""
+    return requirements.direct_names(_text("requirements-oidc.txt"))
+
+
 def _imported(*modules: tree.Module) -> set[str]:
     """Return the distributions that the modules import."""
     first_party = {*tree.packages(), "manage"}
@@ -41,7 +46,15 @@ def _imported(*modules: tree.Module) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+_FILES = (
+    "requirements.txt",
+    "requirements-oidc.txt",
+    "requirements-dev.txt",
+    "requirements-build.txt",
+)
+
+
+@pytest.mark.parametrize("name", _FILES)
 def test_every_line_is_pinned_and_every_direct_one_says_what_for(name: str):
     found = requirements.requirement_form(_text(name))
 
@@ -49,20 +62,24 @@ def test_every_line_is_pinned_and_every_direct_one_says_what_for(name: str):
 
 
 def test_no_package_is_listed_twice():
-    found = requirements.double_lines(_text("requirements.txt"), _text("requirements-dev.txt"))
+    running, *others = map(_text, _FILES)
+
+    found = requirements.double_lines(running, "\n".join(others))
 
     assert not found, tree.report(found)
 
 
 def test_production_imports_only_direct_requirements():
-    found = _imported(*tree.production()) - requirements.direct_names(_text("requirements.txt"))
+    listed = requirements.direct_names(_text("requirements.txt"))
+
+    found = _imported(*tree.production()) - listed - _extras()
 
     assert not found, tree.report(sorted(found))
 
 
 def test_tests_and_benches_import_only_direct_requirements():
     listed = requirements.direct_names(_text("requirements.txt"))
-    listed |= requirements.direct_names(_text("requirements-dev.txt"))
+    listed |= requirements.direct_names(_text("requirements-dev.txt")) | _extras()
 
     found = _imported(*tree.modules("tests", "bench")) - listed
 
@@ -72,7 +89,7 @@ def test_tests_and_benches_import_only_direct_requirements():
 def test_every_direct_requirement_is_used():
     used = _imported(*tree.production()) | set(_NOT_IMPORTED)
 
-    found = requirements.direct_names(_text("requirements.txt")) - used
+    found = (requirements.direct_names(_text("requirements.txt")) | _extras()) - used
 
     assert not found, tree.report(sorted(found))
 

@@ -24,11 +24,14 @@ SQL_OWNERS = {
     "workflows/transitions.py",
     # Rows of a past that never moved: they are made up in their last state.
     "operations/history_samples.py",
+    # A table that names statements, and runs none.
+    "executions/holds.py",
 }
 # Modules that may use a statement that writes tasks, and why.
 TASK_SQL_OWNERS = {
     "tasks/transitions.py": "every move of a task",
     "tasks/creation.py": "new tasks",
+    "tasks/erasing.py": "what is left of an erased task",
     "tasks/editing.py": "the next version of a task",
 }
 _TABLES = ("executions", "open_executions", "ended_executions")

@@ -198,6 +198,13 @@ def test_a_backlog_of_nothing_is_refused(count: str, capsys: pytest.CaptureFixtu
     assert "1 or more" in capsys.readouterr().err
 
 
+def test_tenants_without_any_execution_are_refused(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        costs.options(["--count", "9", "--tenants", "10"])
+
+    assert "number of tenants" in capsys.readouterr().err
+
+
 def test_the_stages_follow_one_another_and_none_begins_before_its_work(
     stand: Stand, monkeypatch: pytest.MonkeyPatch
 ):
@@ -362,3 +369,18 @@ def test_the_figures_are_stored_by_stage(
     assert stored["count"] == 500
     assert stored["stages"] == {RUN: TOLD.as_json()}
     assert stopped == [True]
+
+
+@pytest.mark.usefixtures("stopped")
+def test_figures_of_many_tenants_are_stored_apart_from_those_of_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr(costs, "measure", lambda *_: [TOLD])
+    product = SimpleNamespace(start=lambda _: None, stop=lambda: None)
+    monkeypatch.setattr(costs, "ManyTenants", lambda _: product)
+
+    assert main(["--tenants", "10", "--results", str(tmp_path)]) == 0
+
+    (stored,) = tmp_path.glob("*.json")
+    assert stored.name.endswith("-costs-tenants.json")
+    assert json.loads(stored.read_text(encoding="utf-8"))["tenants"] == 10

@@ -64,9 +64,9 @@ def test_pairs_are_run_in_turns_and_told_with_their_commits(
 ):
     asked: list[str] = []
 
-    def run(checkout: Path, count: int) -> dict[str, Any]:
+    def run(checkout: Path, count: int, tenants: int) -> dict[str, Any]:
         other = checkout != CHECKOUT
-        asked.append(f"{'other' if other else 'here'} {count}")
+        asked.append(f"{'other' if other else 'here'} {count} of {tenants}")
         return result(100.0 if other else 90.0, 80.0, "before" if other else "after")
 
     monkeypatch.setattr(costs_beside, "run_costs", run)
@@ -74,7 +74,9 @@ def test_pairs_are_run_in_turns_and_told_with_their_commits(
 
     assert main([*arguments, "--results", str(tmp_path)]) == 0
 
-    assert asked == [f"{name} 7" for name in ("other", "here", "here", "other", "other", "here")]
+    assert asked == [
+        f"{name} 7 of 1" for name in ("other", "here", "here", "other", "other", "here")
+    ]
     (stored,) = tmp_path.glob("*-costs-beside.json")
     told = json.loads(stored.read_text(encoding="utf-8"))
     assert told["commits"] == {"other": "before", "here": "after"}
@@ -112,6 +114,27 @@ def test_a_run_is_asked_for_its_result(checkout: Callable[[str], Path]):
 def test_a_run_without_a_result_is_no_figure(checkout: Callable[[str], Path], script: str):
     with pytest.raises(InstallationError, match="no room"):
         run_costs(checkout(script), 7)
+
+
+def test_a_run_of_many_tenants_is_asked_for_them(checkout: Callable[[str], Path]):
+    # -m bench.costs --count 7 --results DIRECTORY --tenants 100
+    place = checkout('printf \'{"option": "%s", "of": %s}\' "$7" "$8" > "$6/x-costs-tenants.json"')
+
+    assert run_costs(place, 7, 100) == {"option": "--tenants", "of": 100}
+
+
+def test_another_checkout_without_tenants_is_refused_before_the_first_pair(
+    checkout: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+):
+    place = checkout("echo '--count COUNT'")
+    monkeypatch.setattr(costs_beside, "run_costs", lambda *_: pytest.fail("a pair was run"))
+
+    with pytest.raises(InstallationError, match="has no --tenants"):
+        main(["--other", str(place), "--tenants", "10"])
+
+
+def test_another_checkout_that_knows_tenants_is_accepted(checkout: Callable[[str], Path]):
+    costs_beside.require_tenants(checkout("echo '--tenants TENANTS'"))  # raises nothing
 
 
 def test_a_number_of_pairs_without_an_interval_is_refused(capsys: pytest.CaptureFixture[str]):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from tests.browser.console import Console
 from tests.support.chromium import find_chromium, launch_chromium
@@ -22,6 +22,7 @@ from tests.support.smtp_sink import SmtpSink
 
 IMAGES = ROOT / "docs/images"
 WIDTH, HEIGHT = 1280, 860
+PHONE: ViewportSize = {"width": 390, "height": 844}
 #: The ports of a first start; pictures show the addresses that a reader will have.
 USUAL_PORTS = (8000, 8001)
 PATIENCE_MS = 90_000
@@ -119,6 +120,55 @@ def _workflow_run(page: Page) -> None:
     expect(page.locator(".dag .state-failed")).to_be_visible()
 
 
+def _workflow_run_in_the_dark(page: Page) -> None:
+    page.context.add_cookies([{"name": "punctual_theme", "value": "dark", "url": page.url}])
+    page.reload()
+    expect(page.locator(".dag .state-failed")).to_be_visible()
+
+
+def _workflow_run_on_a_phone(page: Page) -> None:
+    page.context.add_cookies([{"name": "punctual_theme", "value": "light", "url": page.url}])
+    page.set_viewport_size(PHONE)
+    page.reload()
+    expect(page.locator(".dag .state-failed")).to_be_attached()
+
+
+def _workflow_step(page: Page) -> None:
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    page.locator("#step-archive a[data-open]").click()
+    expect(page.get_by_role("heading", name="archive", level=1)).to_be_visible()
+
+
+def _workflow_failed(page: Page) -> None:
+    page.go_back()
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("header.page-head")).to_contain_text("failed")
+    expect(page.locator("#step-report")).to_contain_text("succeeded")
+
+
+def _workflow_timing(page: Page) -> None:
+    page.get_by_role("region", name="Timing").scroll_into_view_if_needed()
+    page.get_by_role("region", name="Timing").evaluate("chart => chart.scrollIntoView()")
+
+
+def _workflow_repaired(page: Page) -> None:
+    page.locator(".flash.error").get_by_role("link", name="Edit the workflow").click()
+    page.get_by_role("button", name="As text").click()
+    text = page.get_by_label("Definition (YAML or JSON)")
+    text.fill(text.input_value().replace("/500", "/ok"))
+    page.get_by_role("button", name="Save as version 2").click()
+    page.locator("summary", has_text="Retry").click()
+    page.get_by_role("button", name="Retry the run").click()
+    expect(page.locator("header.page-head")).to_contain_text("take 2")
+    expect(page.locator("#step-archive")).to_contain_text("succeeded")
+    expect(page.locator(".flash.error")).to_have_count(0)
+
+
+def _workflow_grid(page: Page) -> None:
+    page.locator(".crumbs a").last.click()
+    page.get_by_role("region", name="Runs by step").evaluate("grid => grid.scrollIntoView()")
+
+
 def _workers(page: Page) -> None:
     page.goto("/workers")
     expect(page.locator("table .name").first).to_be_visible()
@@ -132,6 +182,13 @@ PICTURES: dict[str, Callable[[Page], None]] = {
     "execution": _execution,
     "dead-letters": _dead_letters,
     "workflow-run": _workflow_run,
+    "workflow-run-dark": _workflow_run_in_the_dark,
+    "workflow-run-narrow": _workflow_run_on_a_phone,
+    "workflow-step": _workflow_step,
+    "workflow-failed": _workflow_failed,
+    "workflow-timing": _workflow_timing,
+    "workflow-repaired": _workflow_repaired,
+    "workflow-grid": _workflow_grid,
     "workers": _workers,
 }
 

@@ -73,6 +73,7 @@ def test_from_the_login_link_to_a_retried_dead_letter_by_keys_alone(
     tab_to(page, "form.stack button.primary", most=2)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/executions/"))
+    _is_at_work(page)
     execution = page.url.rsplit("/", 1)[1]
     expect(page.locator("header.page-head")).to_contain_text("succeeded")
     (request,) = console.punctual.received("/ok", webhook_id=execution)
@@ -116,8 +117,14 @@ def _fill_the_form(page: Page, console: Console) -> None:
     expect(page.locator("#preview .sentence")).to_be_visible()
 
 
+def _is_at_work(page: Page) -> None:
+    """Wait for the scripts of a page that was just opened: earlier they hear no key."""
+    expect(page.locator("#live-text")).to_have_text("live")
+
+
 def _open_the_letter(page: Page) -> None:
     press_together(page, "gd", re.compile("/dead-letters$"))
+    _is_at_work(page)
     cause = page.locator('[data-row="http_status:502"]')
     for _ in range(page.locator("[data-row]").count()):
         page.keyboard.press("j")
@@ -125,6 +132,7 @@ def _open_the_letter(page: Page) -> None:
             break
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("error_signature=http_status"))
+    _is_at_work(page)
     page.keyboard.press("j")
     assert page.evaluate(_IS_VISIBLE_FOCUS) == ""
     page.keyboard.press("Enter")

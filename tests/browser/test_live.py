@@ -250,3 +250,24 @@ def read_again(page: Page) -> None:
 
 def is_of_executions(frame: str | bytes) -> bool:
     return bool(json.loads(frame).get("topic") == "executions")
+
+
+def test_a_toast_leads_to_pages_of_this_host_only(console: Console, page: Page) -> None:
+    marked(page, "/executions")
+
+    led = page.evaluate(
+        """async (urls) => {
+          const { toast } = await import("/static/js/toasts.js");
+          return urls.map((url) => {
+            document.getElementById("toasts").replaceChildren();
+            toast({ id: "x", severity: "error", title: "x", url });
+            return document.querySelector("#toasts a").getAttribute("href");
+          });
+        }""",
+        [
+            *("//evil.example/x", "/\\evil.example", "/\t/evil.example", "https://evil.example/"),
+            *("javascript:alert(1)", "", None, "/tasks/1?a=b#c"),
+        ],
+    )
+
+    assert led == ["/alerts"] * 7 + ["/tasks/1?a=b#c"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from executions.ledger import days
+from executions.ledger import retention
 from shared.exceptions import Conflict, NotFound, Unavailable
 
 #: What a service may answer instead of doing what it was asked.
@@ -124,16 +124,16 @@ def _has_changes() -> bool:
 @contextmanager
 def retention_stops() -> Iterator[None]:
     """Let retention, which commits each statement, stop before it drops a day that has left."""
-    put_aside = days.put_aside
+    detach = retention._detach
 
-    def stop(table: str) -> None:
+    def detach_and_stop(of_retention: retention.Session, table: str) -> None:
+        detach(of_retention, table)
         session = getattr(_here, "session", None)
         if session is not None:
             session.barrier()
-        put_aside(table)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(days, "put_aside", stop)
+        patch.setattr(retention, "_detach", detach_and_stop)
         yield
 
 

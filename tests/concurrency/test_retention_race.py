@@ -19,7 +19,9 @@ from tests.executions.old_days import (
     ago,
     days_of,
     forget,
+    half_detach,
     make_days,
+    mark,
     name_of,
     put,
     tables,
@@ -27,10 +29,7 @@ from tests.executions.old_days import (
 from tests.factories import make_execution, release
 from tests.support.waiting import until
 
-_WAITING = """
-SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'
-  AND relation IN ('executions'::regclass, 'attempts'::regclass, 'events'::regclass)
-"""
+_WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 _HALF_DETACHED = "SELECT count(*) FROM pg_inherits WHERE inhdetachpending"
 
 
@@ -48,32 +47,33 @@ def number(query: str) -> int:
         return int(cursor.fetchone()[0])
 
 
-def wait_until_it_leaves() -> None:
-    """Wait until a day is detached by half: whoever detaches it waits for others from then on."""
-    until(lambda: number(_HALF_DETACHED))
-
-
 def read_everything() -> None:
     """Take the locks that a report over the whole ledger holds until its transaction ends."""
     list(Execution.objects.order_by("id")[:1])
 
 
 def test_whoever_dispatches_does_not_wait_behind_a_day_that_leaves(
-    alpha: Tenant, beside: Callable[[Callable[[], Any]], Any]
+    alpha: Tenant,
+    beside: Callable[[Callable[[], Any]], Any],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     put(alpha, 20)
     due = make_execution(alpha)
+    monkeypatch.setattr(retention, "_TRIES", 2)
+    monkeypatch.setattr(retention, "_PAUSE_SECONDS", 0.0)
 
     with transaction.atomic():
         read_everything()
-        dropping = beside(housekeeping.drop_old_days)
-        wait_until_it_leaves()
+        # The reader outlasts its patience.
+        assert beside(housekeeping.drop_old_days).join() == 0
         # Nobody queues for the tables; whoever comes now gets them at once or fails.
         assert beside(lambda: number(_WAITING)).join() == 0
         claimed = beside(_release_without_waiting).join()
+    assert name_of(20) in days_of()
+    monkeypatch.undo()
 
     assert [row.id for row in claimed] == [due.id]
-    assert dropping.join() == A_DAY
+    assert housekeeping.drop_old_days() == A_DAY
     assert name_of(20) not in days_of()
 
 
@@ -84,21 +84,12 @@ def _release_without_waiting() -> Any:
         return release()
 
 
-def test_a_detachment_that_was_cut_off_is_ended_by_the_next_run(
-    alpha: Tenant,
-    beside: Callable[[Callable[[], Any]], Any],
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_detachment_that_was_cut_off_is_ended_by_the_next_run(alpha: Tenant):
     put(alpha, 20)
-    monkeypatch.setattr(retention, "_DETACHING", (50, 1000))
-
-    with transaction.atomic():
-        read_everything()
-        # The reader outlasts its patience.
-        assert beside(housekeeping.drop_old_days).join() == 0
-        assert beside(lambda: number(_HALF_DETACHED)).join() == 1
+    # As a version before has left it, which detached with a session of the owner's.
+    mark(f"executions_{name_of(20)}", days.LEAVING)
+    half_detach("executions", 20)
     assert name_of(20) not in days_of("executions")
-    monkeypatch.undo()
 
     assert housekeeping.drop_old_days() == A_DAY
 
@@ -106,17 +97,10 @@ def test_a_detachment_that_was_cut_off_is_ended_by_the_next_run(
     assert not [table for table in tables() if name_of(20) in table]
 
 
-def test_a_day_that_is_detached_by_half_can_be_made_again(
-    alpha: Tenant,
-    beside: Callable[[Callable[[], Any]], Any],
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_day_that_is_detached_by_half_can_be_made_again(alpha: Tenant):
     before = put(alpha, 20)
-    monkeypatch.setattr(retention, "_DETACHING", (50, 1000))
-    with transaction.atomic():
-        read_everything()
-        assert beside(housekeeping.drop_old_days).join() == 0
-    monkeypatch.undo()
+    mark(f"executions_{name_of(20)}", days.LEAVING)
+    half_detach("executions", 20)
     assert days.missing_days([ago(20)]) == [ago(20).replace(hour=0)]
 
     again = put(alpha, 20, "PENDING", held=True)
@@ -147,14 +131,18 @@ def test_work_that_is_written_while_its_day_leaves_ends_in_its_day(
 
 
 def test_an_end_that_is_written_while_its_day_leaves_is_waited_for(
-    alpha: Tenant, beside: Callable[[Callable[[], Any]], Any]
+    alpha: Tenant,
+    beside: Callable[[Callable[[], Any]], Any],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     make_days(20)
+    monkeypatch.setattr(retention, "_TRIES", 10_000)
+    monkeypatch.setattr(retention, "_PAUSE_SECONDS", 0.0)
 
     with transaction.atomic():
         late = put(alpha, 20)
         dropping = beside(housekeeping.drop_old_days)
-        wait_until_it_leaves()
+        until(lambda: beside(lambda: number(_WAITING)).join())
     assert dropping.join() == A_DAY
 
     assert not Execution.objects.filter(id=late.id).exists()

@@ -34,8 +34,9 @@ def user_of(client: Client) -> str:
 
 
 def audited(tenant: Tenant) -> list[tuple[str, str]]:
-    """Return action and actor of what was done by members, in order."""
+    """Return action and actor of what was done by members, in order; without what they read."""
     entries = AuditEntry.objects.filter(tenant_id=tenant.pk, actor__startswith="user:")
+    entries = entries.exclude(action="payload.read")
     return list(entries.order_by("sequence").values_list("action", "actor"))
 
 

@@ -53,7 +53,12 @@ def started(task: Task, log: bytes | None = None, status: str = "", **parts: Any
     if status:
         written = None
         if log is not None:
-            written = sealed_log(str(execution.pk), log, truncated=False, exit_code=3)
+            written = sealed_log(
+                {"tenant": execution.tenant_id, "id": execution.pk},
+                log,
+                truncated=False,
+                exit_code=3,
+            )
         finish(row, status, sealed_response=written, response_status=None, **parts)
     Execution.objects.filter(pk=execution.pk).update(pool=task.pool)
     execution.refresh_from_db()

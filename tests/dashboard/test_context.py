@@ -35,6 +35,13 @@ def test_the_navigation_marks_where_one_is(browser, alpha):
         ("/calendar", "forecast"),
         ("/bulk-jobs/new?kind=tasks&action=run&q=x", "bulk_jobs"),
         ("/", "overview"),
+        ("/settings/secrets", "settings"),
+        ("/settings/secrets/new", "settings"),
+        ("/settings/encryption-keys", "settings"),
+        ("/settings/quotas", "settings"),
+        ("/settings/zones", "settings"),
+        ("/concurrency-keys", "executions"),
+        ("/shares", "usage"),
     ],
 )
 def test_a_page_below_a_place_is_marked_as_its_own(browser, alpha, path, place):

@@ -48,3 +48,13 @@ def test_without_redis_the_password_still_decides(db, monkeypatch):
     throttle.forget_failures("ann", "192.0.2.1")
 
     assert not throttle.is_refused("ann", "192.0.2.1")
+
+
+def test_other_spellings_of_a_name_count_as_one():
+    blanks = " " * 500
+
+    assert throttle.account_name(f"{blanks}\uff21nn{blanks}") == "ann"
+
+
+def test_a_text_that_is_longer_than_names_is_not_normalised():
+    assert throttle.account_name("\uff21" * 151) == "\uff21" * 151

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,7 @@ def test_a_written_definition_is_read_as_the_same_one():
             calls("b", "a", condition="all_done", retry_policy={"max_attempts": 2}),
             calls("c", "b", compensate={"target": {"url": "https://api.example.com/undo"}}),
             calls("d", "a", for_each="{{ steps.a.output }}", min_success_share=0.5),
+            calls("g", "a", redact=["$.card", "$.items[-1]"]),
             {"key": "e", "kind": "approval", "timeout_seconds": 60},
             {"key": "f", "kind": "wait_for_event", "event": "paid"},
         ],
@@ -78,6 +80,25 @@ def test_a_limit_of_runs_is_written_once_and_every_other_value_of_a_schedule_is_
     assert written["schedule"] == {**schedule, "end_at": "2027-01-01T00:00:00.000Z"}
     assert written["max_concurrent"] == 2
     assert parse_workflow(written, now=NOW, limits=LIMITS) == definition
+
+
+def test_masked_fields_a_budget_and_a_key_are_kept_and_not_written_where_there_are_none():
+    parts: dict[str, Any] = {
+        "redact": ["$.card.number"],
+        "budget": [{"unit": "runs", "limit": 10, "per": "day"}],
+        "concurrency": {"key": "crm", "max": 2},
+    }
+    body = {"name": "Flow", "schedule": {"every": "PT15M"}, "steps": [calls("a")]}
+    with_parts = parse_workflow({**body, **parts}, now=NOW, limits=LIMITS)
+    without = parse_workflow(body, now=NOW, limits=LIMITS)
+
+    written = without_defaults(workflow_fields(with_parts))
+
+    assert parse_workflow(read_text(write_text(written)), now=NOW, limits=LIMITS) == with_parts
+    assert written["redact"] == parts["redact"]
+    assert written["budget"] == parts["budget"]
+    assert written["concurrency"] == {**parts["concurrency"], "order": "any"}
+    assert not without_defaults(workflow_fields(without)).keys() & parts.keys()
 
 
 def test_a_definition_that_is_too_long_as_yaml_is_written_as_json():

@@ -95,9 +95,11 @@ class FakeClient:
     def __init__(self, answer: Callable[[Request], Answer | Exception]) -> None:
         self._answer = answer
         self.requests: list[Request] = []
+        self.tenants: list[str] = []
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, *, tenant: str = "") -> Response:
         self.requests.append(request)
+        self.tenants.append(tenant)
         await asyncio.sleep(0)
         given = self._answer(request)
         if isinstance(given, Exception):

@@ -6,6 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
+from delivery import address_guard
 from delivery.address_guard import AddressGuard
 from delivery.errors import DeliveryError
 from shared.addresses import AllowList
@@ -144,14 +145,98 @@ async def test_lookup_that_fails_after_everybody_left_is_quiet():
 
     guard = AddressGuard(AllowList(), slow)
     waiting = asyncio.ensure_future(guard.resolve("example.com", 443))
-    await asyncio.sleep(0)
-    lookup = guard._lookups["example.com"]
+    await _turns()
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
+    assert len(guard._lookups) == 1
     release.set()
-    await asyncio.wait([lookup])
+    await _turns()
 
-    assert guard._lookups == {}
+    assert len(guard._lookups) == 0
+    assert guard._under_way == {}
+
+
+class Hanging:
+    """A resolver that answers for names of ``quick`` only."""
+
+    def __init__(self):
+        self.asked = []
+        self.release = asyncio.Event()
+
+    async def __call__(self, host, port):
+        self.asked.append(host)
+        if not host.startswith("quick"):
+            await self.release.wait()
+        return [PUBLIC]
+
+
+async def _turns():
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def _ended(*waiting):
+    for one in waiting:
+        one.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_names_of_one_tenant_that_hang_leave_threads_to_others(monkeypatch):
+    monkeypatch.setattr(address_guard, "_RESOLVER_THREADS", 8)
+    dns = Hanging()
+    guard = AddressGuard(AllowList(), dns)
+    slow = [asyncio.ensure_future(guard.resolve(f"h{n}.example", 443, "a")) for n in range(50)]
+    await _turns()
+
+    found = asyncio.ensure_future(guard.resolve("quick.example", 443, "b"))
+    await _turns()
+
+    assert found.done()
+    assert found.result() == [ip_address(PUBLIC)]
+    assert dns.asked == ["h0.example", "h1.example", "h2.example", "h3.example", "quick.example"]
+    await _ended(*slow)
+    guard.close()
+
+
+async def test_no_tenant_waits_for_a_name_in_the_queue_of_another(monkeypatch):
+    monkeypatch.setattr(address_guard, "_RESOLVER_THREADS", 8)
+    guard = AddressGuard(AllowList(), Hanging())
+    names = [*(f"h{n}.example" for n in range(4)), "quick.example"]
+    queued = [asyncio.ensure_future(guard.resolve(name, 443, "a")) for name in names]
+    await _turns()
+
+    found = asyncio.ensure_future(guard.resolve("quick.example", 443, "b"))
+    await _turns()
+
+    assert found.done()
+    assert found.result() == [ip_address(PUBLIC)]
+    await _ended(*queued)
+    guard.close()
+
+
+async def test_all_tenants_share_a_lookup_that_has_its_thread():
+    dns = Hanging()
+    guard = AddressGuard(AllowList(), dns)
+    waiting = [asyncio.ensure_future(guard.resolve("one.example", 443, one)) for one in "abc"]
+    await _turns()
+    dns.release.set()
+
+    assert await asyncio.gather(*waiting) == [[ip_address(PUBLIC)]] * 3
+    assert dns.asked == ["one.example"]
+
+
+async def test_lookups_whose_callers_have_left_do_not_gather(monkeypatch):
+    monkeypatch.setattr(address_guard, "_RESOLVER_THREADS", 8)
+    dns = Hanging()
+    guard = AddressGuard(AllowList(), dns)
+    for _ in range(20):
+        late = [asyncio.ensure_future(guard.resolve(f"h{n}.example", 443, "a")) for n in range(30)]
+        await _turns()
+        await _ended(*late)
+
+    assert len(guard._lookups) == 4
+    assert len(dns.asked) == 4
+    guard.close()
 
 
 async def test_system_resolver_knows_localhost():

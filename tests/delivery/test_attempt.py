@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from dataclasses import replace
 from typing import Any, cast
-from uuid import uuid4
 
 import orjson
 import pytest
@@ -14,86 +12,13 @@ from standardwebhooks import Webhook
 
 from delivery.attempt import Deliverer, Remembered
 from delivery.errors import DeliveryError
-from delivery.http_client import HttpClient, Request, Response
+from delivery.http_client import HttpClient, Response
 from delivery.http_messages import encode_request
 from shared import execution_tokens
 from shared.addresses import AllowList
-from shared.encryption import open_json, seal, seal_json
+from shared.encryption import open_json, seal_json
 from tenants.signing import new_signing_secret
-
-TENANT = str(uuid4())
-TASK = str(uuid4())
-
-
-class Client:
-    """Keeps what it is asked to send, and answers or raises as it is told."""
-
-    def __init__(self, result: Any = None) -> None:
-        self.result = result or Response(200, [("A", "b")], b"ok", False, {"total": 1.0}, "1.1.1.1")
-        self.requests: list[Request] = []
-        #: What went over the wire, where that was made before.
-        self.sent: list[bytes | None] = []
-
-    async def send(self, request: Request, data: bytes | None = None) -> Response:
-        self.requests.append(request if data is None else read_back(request, data))
-        self.sent.append(data)
-        if isinstance(self.result, Exception):
-            raise self.result
-        return cast(Response, self.result)
-
-
-def read_back(request: Request, data: bytes) -> Request:
-    """Return the request with the headers and the body that its bytes have."""
-    head, _, body = data.partition(b"\r\n\r\n")
-    lines = [line.split(": ", 1) for line in head.decode().split("\r\n")[1:]]
-    framing = {"Host", "Accept-Encoding", "Content-Length"}
-    headers = [(name, value) for name, value in lines if name not in framing]
-    return replace(request, headers=headers, body=body)
-
-
-def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: Any) -> Any:
-    """Return an entry as dispatch makes it; ``target``, ``secret`` and ``policy`` add fields."""
-    target = {
-        "method": "POST",
-        "success": {"statuses": ["2xx"]},
-        "timeout_seconds": 30,
-        "connect_timeout_seconds": 5,
-        **parts.pop("target", {}),
-    }
-    content = {"headers": headers or {}, "payload": payload, **parts.pop("secret", {})}
-    return {
-        "id": str(uuid4()),
-        "tenant": TENANT,
-        "task": TASK,
-        "revision": 1,
-        "token": 7,
-        "attempt": 1,
-        "max_attempts": 3,
-        "scheduled_for": 1_700_000_000.0,
-        "target": target,
-        "url": "https://api.example.com/hook",
-        "retry_policy": {
-            "backoff": "fixed",
-            "initial_delay_seconds": 2,
-            "factor": 2,
-            "max_delay_seconds": 60,
-            "jitter": "none",
-            "retry_on": ["5xx", "429", "timeout"],
-            **parts.pop("policy", {}),
-        },
-        "sealed": text(seal_json(content, f"revision:{TASK}:1".encode())),
-        "payload": None,
-        **parts,
-    }
-
-
-def batch(*secrets: str) -> Any:
-    sealed = [text(seal(one.encode(), f"signing-secret:{TENANT}".encode())) for one in secrets]
-    return {"offset": 0.25, "secrets": {TENANT: sealed}}
-
-
-def text(blob: bytes) -> str:
-    return base64.b64encode(blob).decode()
+from tests.support.attempts import TASK, Client, batch, entry, text
 
 
 async def deliver(client: Client, given: Any, *secrets: str, at: float = 0.0) -> Any:
@@ -121,6 +46,19 @@ async def test_the_timestamp_is_of_the_databases_clock() -> None:
     await deliver(client, entry(), at=1000.2)
 
     assert dict(client.requests[0].headers)["webhook-timestamp"] == "999"
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+async def test_a_request_is_its_tenants_made_ahead_or_not(ahead: bool) -> None:
+    client, given = Client(), entry(due=time.time())
+    deliverer = Deliverer(cast(HttpClient, client), AllowList())
+    if ahead:
+        deliverer.prepare(given, batch())
+
+    await deliverer.deliver(given, batch(), time.time())
+
+    assert client.tenants == [given["tenant"]]
+    assert (client.sent[0] is not None) >= ahead
 
 
 async def test_an_execution_may_carry_a_payload_of_its_own() -> None:
@@ -307,6 +245,23 @@ async def test_equal_targets_are_called_each_at_its_own_url(plain: bool) -> None
         await deliverer.deliver(given, batch(), time.time())
 
     assert [request.url.path_and_query for request in client.requests] == ["/a", "/b", "/a"]
+
+
+async def test_the_url_of_the_sealed_part_is_called() -> None:
+    client = Client()
+
+    await deliver(client, entry(url=None, secret={"url": "https://api.example.com/s3cret?k=1"}))
+
+    assert client.requests[0].url.path_and_query == "/s3cret?k=1"
+
+
+async def test_a_version_whose_url_is_nowhere_is_not_called() -> None:
+    client = Client()
+
+    outcome = await deliver(client, entry(url=None))
+
+    assert not client.requests
+    assert (outcome["verb"], outcome["error_code"]) == ("failed", "internal")
 
 
 async def test_templates_are_filled_from_the_entry() -> None:

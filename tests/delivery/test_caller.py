@@ -54,6 +54,19 @@ async def test_a_plain_target_is_one_untouched_request():
     assert len(client.requests) == 1
 
 
+async def test_every_request_of_a_call_is_its_tenants():
+    def answer(request: Request) -> Answer:
+        if request.url.host == "id.example":
+            return Answer(body=orjson.dumps({"access_token": "t"}))
+        return Answer(302, [("Location", "/b")]) if request.url.path_and_query == "/" else Answer()
+
+    _, direct = await call(lambda _: Answer())
+    _, followed = await call(answer, auth=OAUTH, follow_redirects=True)
+
+    assert direct.tenants == ["t1"]
+    assert followed.tenants == ["t1"] * 3
+
+
 async def test_a_fixed_proof_is_added():
     _, client = await call(lambda _: Answer(), auth={"type": "bearer", "token": "t"})
 

@@ -168,6 +168,45 @@ async def test_kept_tokens_are_bounded(monkeypatch: pytest.MonkeyPatch):
     assert len(source._kept) == 3
 
 
+async def test_no_tenant_pushes_out_the_tokens_of_another(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(oauth, "MAX_TOKENS", 3)
+    client = counting()
+    source = source_of(client)
+    first = await ask(source, tenant="t2")
+
+    for number in range(9):
+        await ask(source, credentials(client_id=str(number)))
+
+    assert await ask(source, tenant="t2") == first
+    assert client.tenants == ["t2", *["t1"] * 9]
+
+
+async def test_endpoints_of_one_tenant_that_hang_leave_others_their_calls(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(oauth, "MAX_FETCHES", 4)
+    hanging = asyncio.Event()
+
+    class Hanging(FakeClient):
+        async def send(self, request: Any, *, tenant: str = "") -> Any:
+            if tenant == "t1":
+                self.tenants.append(tenant)
+                await hanging.wait()
+            return await super().send(request, tenant=tenant)
+
+    client = Hanging(lambda _: granted())
+    source = source_of(client)
+    late = [ask(source, credentials(client_id=str(n)), seconds=0.05) for n in range(50)]
+
+    failed = await asyncio.gather(*late, return_exceptions=True)
+
+    assert {one.code for one in failed if isinstance(one, DeliveryError)} == {"timeout_total"}
+    assert client.tenants == ["t1", "t1"]
+    assert len(source._fetches) == 2
+    assert await ask(source, tenant="t2") == "t1"
+    hanging.set()
+
+
 @pytest.mark.parametrize(
     ("answer", "code", "message", "status"),
     [
@@ -231,9 +270,9 @@ async def test_who_runs_out_of_time_leaves_the_call_to_the_others():
     release = asyncio.Event()
 
     class Slow(FakeClient):
-        async def send(self, request: Any) -> Any:
+        async def send(self, request: Any, *, tenant: str = "") -> Any:
             await release.wait()
-            return await super().send(request)
+            return await super().send(request, tenant=tenant)
 
     client = Slow(lambda _: granted())
     source = source_of(client)

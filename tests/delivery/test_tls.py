@@ -161,6 +161,18 @@ async def test_contexts_are_kept_by_their_content_and_bounded(monkeypatch: pytes
     assert await contexts.context_of(None) is await contexts.context_of(Tls()) is default
 
 
+async def test_no_tenant_pushes_out_the_contexts_of_another(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tls_module, "MAX_CONTEXTS", 2)
+    monkeypatch.setattr(tls_module, "make_context", lambda _: object())
+    contexts = TlsContexts(default_context())
+    first = await contexts.context_of(Tls(ca_certificates="a"), "t1")
+
+    for name in "bcd":
+        await contexts.context_of(Tls(ca_certificates=name), "t2")
+
+    assert await contexts.context_of(Tls(ca_certificates="a"), "t1") is first
+
+
 OWN, CONTEXT = Tls(ca_certificates="a"), object()
 
 

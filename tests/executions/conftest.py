@@ -13,6 +13,7 @@ from tests.support.cast import (  # noqa: F401 - fixtures
     viewer,
 )
 from tests.support.closed_redis import closed_redis
+from tests.support.loops import doors_of_the_loops  # noqa: F401 - the role of each call of the loops
 from tests.support.standing_clock import standing_clock  # noqa: F401 - stops it for each test
 
 

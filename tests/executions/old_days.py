@@ -20,6 +20,7 @@ from shared.sql import json_value, rows
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import make_task
+from tests.support.loops import by_the_owner
 
 _DAY = timedelta(days=1)
 #: How many tables a day has.
@@ -49,6 +50,7 @@ def make_days(*days: int) -> None:
     ledger.make_days([ago(one) for one in days])
 
 
+@by_the_owner
 def put(
     tenant: Tenant, days: int, status: str = "SUCCEEDED", task: Task | None = None, **fields: Any
 ) -> Execution:
@@ -130,12 +132,14 @@ def half_detach(parent: str, days: int) -> None:
             session.execute(f"ALTER TABLE {parent} DETACH PARTITION {table} CONCURRENTLY")
 
 
+@by_the_owner
 def mark(table: str, text: str) -> None:
     """Say of a table what becomes of it, as retention and archive do."""
     with connection.cursor() as cursor:
         cursor.execute(f"COMMENT ON TABLE {table} IS '{text}'")
 
 
+@by_the_owner
 def forget() -> None:
     """Drop the tables of days long past, of this test and of others."""
     with connection.cursor() as cursor:

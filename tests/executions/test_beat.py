@@ -15,9 +15,10 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.beat import PunctualScheduler
 from executions.broker import AT_ONCE, CHECK_ZONES
+from executions.ledger import totals
 from executions.loop import lower_bounds
 from executions.loop.clocks import database_now
-from executions.models import Execution, PartitionLease
+from executions.models import Execution, PartitionLease, UnownedStretch
 from scheduler_site.celery import app
 from shared.notify import wake_schedulers_now, wake_stage_on_commit
 from tenants.models import Tenant
@@ -138,6 +139,22 @@ def test_only_the_holder_of_the_first_partition_fires_the_housekeeping_entries(
     scheduler._housekeeping()
 
     assert bool(fired) == held
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_only_the_holder_of_the_first_partition_folds_totals_until_few_are_left(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    folded = [totals.MOST_FOLDED, 7]
+    monkeypatch.setattr(totals, "fold", lambda: folded.pop(0))
+    scheduler.partitions.run_once()
+    if not held:
+        scheduler.partitions.release_all()
+
+    waits = [scheduler._totals(), scheduler._totals()]
+
+    assert [wait == 0.0 for wait in waits] == [held, False]
+    assert len(folded) == (0 if held else 2)
 
 
 def test_the_zone_database_is_asked_about_once_after_the_start(
@@ -282,3 +299,18 @@ def test_work_that_has_waited_for_the_gate_is_found_where_it_was_due(
         assert ticks < 10
         scheduler._agenda.hurry("gate")
         tick(scheduler)
+
+
+def test_a_stretch_that_is_noted_late_is_judged_at_once(scheduler: PunctualScheduler) -> None:
+    tick(scheduler)
+    now = database_now()
+    UnownedStretch.objects.create(
+        partition=3, since=now - timedelta(seconds=60), until=now, judged=False
+    )
+
+    scheduler._partitions()
+    assert scheduler.partitions.neglected
+    scheduler._agenda.run_due()
+
+    assert not scheduler.partitions.neglected
+    assert not UnownedStretch.objects.filter(judged=False).exists()

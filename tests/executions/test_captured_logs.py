@@ -19,7 +19,9 @@ def attempt(execution: Execution, status: str, log: bytes | None, **parts: objec
     start([row])
     sealed = None
     if log is not None:
-        sealed = sealed_log(str(execution.id), log, truncated=False, exit_code=0)
+        sealed = sealed_log(
+            {"tenant": execution.tenant_id, "id": execution.id}, log, truncated=False, exit_code=0
+        )
     finish(row, status, sealed_response=sealed, retry_in=0.0)
 
 

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import OperationalError
+import redis
+from django.db import DatabaseError, OperationalError
 from pytest_django import Settings
 
+from events.audit.heads import Written
+from events.audit.retention import Forgotten
 from executions import celery_tasks
+from executions.erasure import steps as erasure_steps
+from executions.housekeeping import stage as housekeeping
+from executions.resealing import passes as resealing
 from shared.exceptions import Unavailable
+from tenants.quotas import counters
+
+
+class Noting(logging.Handler):
+    """Notes the text of each record."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__()
+        self.said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
+@contextmanager
+def capture_logs() -> Iterator[list[str]]:
+    """Yield the texts that the module logs within the block."""
+    said: list[str] = []
+    handler = Noting(said)
+    celery_tasks.log.addHandler(handler)
+    try:
+        yield said
+    finally:
+        celery_tasks.log.removeHandler(handler)
 
 
 class Loop:
@@ -99,13 +135,97 @@ def test_executions_are_acknowledged_early_and_housekeeping_is_retried() -> None
     assert celery_tasks.keep_house.retry_jitter is True
 
 
-def test_keeping_house_is_the_engines_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[int] = []
-    monkeypatch.setattr("executions.housekeeping.stage.run_once", lambda: called.append(1))
+@pytest.mark.parametrize(
+    ("job", "errors", "most"),
+    [
+        ("run_bulk_job", {redis.RedisError}, 5),
+        ("run_erasure", {redis.RedisError, Unavailable}, 5),
+        ("reseal", {redis.RedisError}, 5),
+        ("recount_quotas", {redis.RedisError}, 1),
+        ("make_days", set(), 5),
+        ("follow_calendar", {redis.RedisError, Unavailable}, None),
+        ("check_zone_rules", {redis.RedisError, Unavailable}, None),
+    ],
+)
+def test_jobs_of_the_system_worker_are_tried_again_after_an_outage(
+    job: str, errors: set[type[Exception]], most: int | None
+) -> None:
+    found = getattr(celery_tasks, job)
 
-    celery_tasks.keep_house()
+    assert set(found.autoretry_for) == {DatabaseError, *errors}
+    assert found.max_retries == most
+    assert (found.retry_backoff, found.retry_jitter, found.ignore_result) == (True, True, True)
 
-    assert called == [1]
+
+def keep_pass(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Keep the place of the pass in a dictionary instead of in Redis."""
+    kept: dict[str, str] = {}
+
+    def begin() -> bool:
+        return "at" not in kept and kept.setdefault("at", "") == ""
+
+    def move(after: str | None) -> None:
+        kept.clear()
+        kept.update({"at": after} if after else {})
+
+    monkeypatch.setattr(counters, "begin_pass", begin)
+    monkeypatch.setattr(counters, "move_pass", move)
+    monkeypatch.setattr(counters, "continues_pass", lambda after: kept.get("at", after) == after)
+    return kept
+
+
+def test_a_count_for_quotas_does_not_begin_beside_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    last, other = uuid4(), uuid4()
+    kept, told = keep_pass(monkeypatch), []
+
+    def recount_some(after: UUID | None) -> tuple[int, UUID | None]:
+        told.append(after)
+        return 1, (last if after is None else None)
+
+    monkeypatch.setattr(celery_tasks, "recount_some", recount_some)
+    monkeypatch.setattr(celery_tasks, "publish_system_job", lambda *_: None)
+
+    celery_tasks.recount_quotas()
+    celery_tasks.recount_quotas()
+    celery_tasks.recount_quotas(str(other))
+    celery_tasks.recount_quotas(str(last))
+
+    assert told == [None, last]
+    assert not kept
+
+
+def test_a_count_for_quotas_that_breaks_can_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = keep_pass(monkeypatch)
+
+    def broken(_: UUID | None) -> tuple[int, UUID | None]:
+        raise ValueError("planted")
+
+    monkeypatch.setattr(celery_tasks, "recount_some", broken)
+
+    with pytest.raises(ValueError, match="planted"):
+        celery_tasks.recount_quotas()
+
+    assert not kept
+
+
+def test_counting_for_quotas_is_handed_on_while_tenants_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    last = uuid4()
+    left, told = [(1, last), (1, None)], []
+    keep_pass(monkeypatch)
+
+    def recount_some(after: UUID | None) -> tuple[int, UUID | None]:
+        told.append(after)
+        return left.pop(0)
+
+    monkeypatch.setattr(celery_tasks, "recount_some", recount_some)
+    monkeypatch.setattr(celery_tasks, "publish_system_job", lambda *asked: told.append(asked))
+
+    celery_tasks.recount_quotas()
+    celery_tasks.recount_quotas(str(last))
+
+    assert told == [None, ("executions.recount_quotas", str(last)), last]
 
 
 def test_a_bulk_job_is_handed_on_while_more_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,3 +261,97 @@ def test_the_zone_database_is_followed_and_retried_until_it_can_be(
     assert called == [1]
     assert Unavailable in celery_tasks.check_zone_rules.autoretry_for
     assert celery_tasks.check_zone_rules.max_retries is None
+
+
+@pytest.mark.django_db
+def test_heads_are_written_and_old_entries_removed_behind_them(tmp_path, settings, monkeypatch):
+    order: list[str] = []
+    folder = str(tmp_path / "heads")
+    settings.PUNCTUAL = replace(settings.PUNCTUAL, audit_heads_dir=folder)
+    chain = uuid4()
+
+    def write(now: datetime) -> Written:
+        order.append("heads")
+        return Written(1, 1, 0, tmp_path, [chain])
+
+    def forget(now: datetime) -> list[Forgotten]:
+        order.append("old")
+        return [Forgotten(chain, breaks_at=7)]
+
+    monkeypatch.setattr(celery_tasks, "write_heads", write)
+    monkeypatch.setattr(celery_tasks, "forget_old_entries", forget)
+    with capture_logs() as said:
+        celery_tasks.write_audit_heads()
+
+    assert order == ["heads", "old"]
+    assert said == ["audit_chain_went_back", "audit_chain_does_not_verify"]
+
+
+def test_a_database_whose_clock_was_set_forward_makes_no_entry_old(monkeypatch):
+    asked: list[datetime] = []
+    future = datetime(2999, 1, 1, tzinfo=UTC)
+    monkeypatch.setattr(celery_tasks, "database_now", lambda: future)
+    monkeypatch.setattr(celery_tasks, "write_heads", lambda now: Written(0, 0, 0, Path(), []))
+
+    def forget(now: datetime) -> list[Forgotten]:
+        asked.append(now)
+        return []
+
+    monkeypatch.setattr(celery_tasks, "forget_old_entries", forget)
+
+    celery_tasks.write_audit_heads()
+
+    [now] = asked
+    assert now < future
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("problem", ["no key", "no folder"])
+def test_heads_that_cannot_be_written_keep_old_entries(problem, tmp_path, settings, monkeypatch):
+    (tmp_path / "file").write_text("")
+    parts: dict[str, Any] = {"audit_heads_dir": str(tmp_path / "file" / "heads")}
+    if problem == "no key":
+        parts = {"audit_keys": {}}
+    settings.PUNCTUAL = replace(settings.PUNCTUAL, **parts)
+    monkeypatch.setattr(celery_tasks, "forget_old_entries", lambda now: pytest.fail("removed"))
+
+    with capture_logs() as said:
+        celery_tasks.write_audit_heads()
+
+    assert said == ["audit_heads_not_written"]
+
+
+@pytest.mark.parametrize(("more", "running", "calls"), [(True, True, 1), (False, False, 0)])
+def test_an_erasure_is_handed_on_while_more_is_left(
+    monkeypatch: pytest.MonkeyPatch, *, more: bool, running: bool, calls: int
+) -> None:
+    handed: list[UUID] = []
+    monkeypatch.setattr(erasure_steps, "run_some", lambda erasure_id: more)
+    monkeypatch.setattr(erasure_steps, "is_running", lambda erasure_id: running)
+    monkeypatch.setattr(erasure_steps, "hand_on", handed.append)
+    erasure_id = uuid4()
+
+    celery_tasks.run_erasure(str(erasure_id))
+
+    assert handed == [erasure_id] * calls
+
+
+def test_an_erasure_that_waits_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasure_steps, "run_some", lambda erasure_id: False)
+    monkeypatch.setattr(erasure_steps, "is_running", lambda erasure_id: True)
+
+    with pytest.raises(Unavailable):
+        celery_tasks.run_erasure(str(uuid4()))
+
+
+def test_keeping_house_is_the_engines_job_and_wakes_erasures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(housekeeping, "run_once", lambda: done.append("house"))
+    monkeypatch.setattr(erasure_steps, "wake_waiting", lambda: done.append("erasures"))
+    monkeypatch.setattr(resealing, "wake_waiting", lambda: done.append("resealings"))
+
+    celery_tasks.keep_house()
+
+    assert done == ["house", "erasures", "resealings"]

@@ -41,12 +41,12 @@ def run(tenant: Tenant, payload: Any) -> Execution:
 
 @pytest.mark.parametrize("payload", [{"a": [1, None]}, None, "x", 0, []])
 def test_a_sealed_payload_opens_for_its_execution_only(payload: Any):
-    owner = uuid4()
-    sealed = seal_payload(payload, owner)
+    tenant, owner = uuid4(), uuid4()
+    sealed = seal_payload(payload, tenant, owner)
 
-    assert open_sealed_payload(memoryview(sealed), owner) == payload
+    assert open_sealed_payload(memoryview(sealed), tenant, owner) == payload
     with pytest.raises(DecryptionFailed):
-        open_sealed_payload(sealed, uuid4())
+        open_sealed_payload(sealed, tenant, uuid4())
 
 
 def test_an_execution_sends_the_payload_of_its_version(alpha: Tenant):

@@ -89,19 +89,20 @@ def test_a_captured_answer_shows_no_secrets():
     sealed = sealed_answer(ID, b"no", [["Set-Cookie", "s"], ["X-A", "1"]])
     attempt = Attempt(execution_id=ID, response_status=500, sealed_response=sealed)
 
-    assert captured_response(attempt) == {
+    assert captured_response(attempt, ()) == {
         "status": 500,
         "headers": {"Set-Cookie": MASK, "X-A": "1"},
         "body": "no",
         "truncated": False,
     }
-    assert captured_response(Attempt(execution_id=ID)) is None
+    assert captured_response(Attempt(execution_id=ID), ()) is None
 
 
 def test_an_answer_that_could_not_be_decompressed_is_only_described():
     sealed = sealed_answer(ID, b"\x8b\x00", [], encoding="br")
 
-    found = captured_response(Attempt(execution_id=ID, response_status=200, sealed_response=sealed))
+    attempt = Attempt(execution_id=ID, response_status=200, sealed_response=sealed)
+    found = captured_response(attempt, ())
 
     assert found is not None
     assert found["body"] == "(2 bytes with the encoding br)"

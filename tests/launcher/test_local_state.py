@@ -84,3 +84,23 @@ def test_what_root_writes_belongs_to_whose_directory_it_is_from_the_first_moment
 
     found = (tmp_path / local_state.RUNTIME_FILE).stat()
     assert (found.st_uid, found.st_gid) == (4242, 4343)
+
+
+def test_the_webs_address_is_that_of_the_database_and_of_no_other() -> None:
+    runtime = {"database_url": "postgresql://owner@/db", "web_database_url": "postgresql://web@/db"}
+
+    assert local_state.web_address_beside(runtime, "postgresql://owner@/db").endswith("web@/db")
+    assert local_state.web_address_beside(runtime, "postgresql://owner@elsewhere/db") == ""
+    assert local_state.web_address_beside({}, "postgresql://owner@elsewhere/db") == ""
+    assert local_state.web_address_beside({"database_url": ""}, "") == ""
+
+
+def test_the_loops_address_is_that_of_the_database_and_of_no_other() -> None:
+    runtime = {
+        "database_url": "postgresql://owner@/db",
+        "loops_database_url": "postgresql://loops@/db",
+    }
+
+    assert local_state.loops_address_beside(runtime, "postgresql://owner@/db").endswith("loops@/db")
+    assert local_state.loops_address_beside(runtime, "postgresql://owner@elsewhere/db") == ""
+    assert local_state.loops_address_beside({}, "postgresql://owner@elsewhere/db") == ""

@@ -16,11 +16,14 @@ from launcher.plan import (
     make_stages,
     read_options,
 )
+from tasks.definition import HANDLER_TARGET_DEFAULTS
 
 SECRETS = {"postgres_password": "p", "valkey_password": "v"}
 VARIABLES = (
-    "HOST", "PORT", "RECEIVER_PORT", "DATABASE_URL", "REDIS_URL", "WEBS", "SCHEDULERS",
-    "WORKERS", "RECORDERS", "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY",
+    "HOST", "PORT", "RECEIVER_PORT", "DATABASE_URL", "LOOPS_DATABASE_URL",
+    "WEB_DATABASE_URL", "REDIS_URL",
+    "WEBS", "SCHEDULERS", "WORKERS", "RECORDERS",
+    "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY",
     "ADMIN_PASSWORD", "HANDLER_MODULES", "ALLOWED_COMMANDS", "TEST_RECEIVER",
 )  # fmt: skip
 
@@ -158,6 +161,19 @@ def test_bootstrap_secrets_go_to_bootstrap_alone(external, monkeypatch):
             assert not secret & set(spec.environment)
 
 
+@pytest.mark.parametrize("name", ["JWT_ISSUERS", "METRICS_TOKEN", "OIDC_PROVIDERS"])
+def test_issuers_and_providers_and_their_secrets_go_to_the_web_alone(external, monkeypatch, name):
+    monkeypatch.setenv(name, "[]")
+    monkeypatch.setenv(f"{name}_FILE", "/run/secrets/issuers")
+
+    found = specs(make_stages(external, {}))
+
+    secret = {name, f"{name}_FILE"}
+    for spec in found.values():
+        assert (secret & set(spec.environment) == secret) is (spec.kind == "web"), spec.name
+    assert not secret & set(fork_environment())
+
+
 def test_the_test_receiver_tells_what_arrived_on_a_file_and_reports_to_this_installation(external):
     argv = specs(make_stages(external, {}))["receiver-1"].argv
 
@@ -230,6 +246,74 @@ def test_embedded_servers_come_first_and_their_addresses_are_handed_on(tmp_path,
     assert found["web-1"].environment["DATABASE_URL"] == servers["postgresql"].url
     assert found["web-1"].environment["REDIS_URL"] == servers["valkey"].url
     assert found["postgresql"].kind == "postgresql"
+
+
+def test_the_web_process_knows_its_own_role_alone_and_no_other_process_knows_it(tmp_path):
+    placement = Placement(tmp_path, tmp_path, None)
+    postgres = EmbeddedPostgres(placement, {**SECRETS, "postgres_web_password": "of the web"})
+    servers = {**_embedded(tmp_path), "postgresql": postgres}
+
+    found = specs(make_stages(replace(read_options(), data_dir=tmp_path), servers))
+
+    assert postgres.web_url.startswith("postgresql://punctual_web:of%20the%20web@/punctual?host=")
+    web = found["web-1"].environment
+    assert web["DATABASE_URL"] == web["WEB_DATABASE_URL"] == postgres.web_url
+    assert postgres.url not in web.values()
+    migrate = found["migrate"].environment
+    assert (migrate["DATABASE_URL"], migrate["WEB_DATABASE_URL"]) == (
+        postgres.url,
+        postgres.web_url,
+    )
+    for name in ("bootstrap", "scheduler-1", "system-worker-1", "recorder-1"):
+        environment = found[name].environment
+        assert (environment["DATABASE_URL"], environment["WEB_DATABASE_URL"]) == (postgres.url, "")
+
+
+def test_what_runs_all_the_time_never_learns_the_owners_address(tmp_path, monkeypatch):
+    monkeypatch.setenv("HANDLER_MODULES", "somewhere")
+    placement = Placement(tmp_path, tmp_path, None)
+    passwords = {"postgres_web_password": "of the web", "postgres_loops_password": "of the loops"}
+    postgres = EmbeddedPostgres(placement, {**SECRETS, **passwords})
+    servers = {**_embedded(tmp_path), "postgresql": postgres}
+
+    found = specs(make_stages(replace(read_options(), data_dir=tmp_path), servers))
+
+    assert postgres.loops_url.startswith("postgresql://punctual_loops:of%20the%20loops@/punctual?")
+    knows = {name for name, spec in found.items() if postgres.url in spec.environment.values()}
+    assert knows == {"migrate", "bootstrap"}
+    loops = {
+        name for name, spec in found.items() if postgres.loops_url in spec.environment.values()
+    }
+    handlers = f"worker-{HANDLER_TARGET_DEFAULTS['pool']}-1"
+    assert loops == {"migrate", "scheduler-1", "system-worker-1", "recorder-1", handlers}
+    for name in loops - {"migrate"}:
+        environment = found[name].environment
+        assert environment["DATABASE_URL"] == postgres.loops_url
+        assert (environment["LOOPS_DATABASE_URL"], environment["WEB_DATABASE_URL"]) == ("", "")
+    assert found["worker-1"].environment["DATABASE_URL"] == ""
+
+
+def test_a_given_server_has_a_role_of_the_loops_where_one_is_given(external):
+    before = specs(make_stages(external, {}))["scheduler-1"].environment
+    assert (before["DATABASE_URL"], before["LOOPS_DATABASE_URL"]) == (external.database_url, "")
+
+    options = replace(external, loops_database_url="postgresql://loops@somewhere/db")
+    found = specs(make_stages(options, {}))
+
+    assert found["scheduler-1"].environment["DATABASE_URL"] == "postgresql://loops@somewhere/db"
+    assert found["web-1"].environment["DATABASE_URL"] == external.database_url
+    assert found["bootstrap"].environment["DATABASE_URL"] == external.database_url
+    assert found["worker-1"].environment["DATABASE_URL"] == ""
+
+
+def test_a_given_server_has_a_role_of_the_web_where_one_is_given(external):
+    assert specs(make_stages(external, {}))["web-1"].environment["WEB_DATABASE_URL"] == ""
+
+    options = replace(external, web_database_url="postgresql://web@somewhere/db")
+    found = specs(make_stages(options, {}))
+
+    assert found["web-1"].environment["DATABASE_URL"] == "postgresql://web@somewhere/db"
+    assert found["recorder-1"].environment["DATABASE_URL"] == external.database_url
 
 
 async def test_given_servers_are_asked_and_fail_the_start_as_unreachable(external):

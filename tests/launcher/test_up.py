@@ -124,6 +124,15 @@ def test_readiness_table_shows_new_secrets_once(options):
     assert f"http://127.0.0.1:18201/{segment(TENANT)}/" in table
 
 
+def test_readiness_table_has_no_login_link_where_output_is_collected(options):
+    made = {"tenant_id": str(TENANT), "api_key": None, "login_url": "/login/abc"}
+
+    table = readiness_table(options, made, secret=False)
+
+    assert "/login/abc" not in table
+    assert "manage.py accounts login-link admin" in table
+
+
 def test_readiness_table_of_a_later_start_has_no_secrets(options):
     table = readiness_table(options, {"tenant_id": str(TENANT), "api_key": None, "login_url": None})
 

@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 
 from notifications.services import deliveries
+from tests.support.loops import doors_of_the_loops  # noqa: F401 - the role of each call of the loops
 
 
 @pytest.fixture(autouse=True)

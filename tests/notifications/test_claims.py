@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from executions.ledger import totals
 from executions.loop.clocks import database_now
 from notifications.alerter import Alerter
-from notifications.claims import claim_delivery, failed
+from notifications.claims import claim_delivery, failed, sent
 from notifications.models import Delivery
 from notifications.transports.errors import TransportError
 from shared.ids import new_id
@@ -60,3 +61,21 @@ def test_waits_grow_and_a_server_that_asks_for_more_gets_it() -> None:
         assert longest >= timedelta(seconds=seconds / 2)
         assert shortest <= timedelta(seconds=seconds)
     assert waits[2][0] >= timedelta(minutes=10)
+
+
+def test_a_delivery_that_ended_is_counted_once_by_channel_and_result() -> None:
+    delivery = owed()
+    claim = claim_delivery(delivery.id)
+    assert claim is not None
+
+    failed(claim, TransportError("away"))
+    assert "deliveries/email/failed" not in totals.read()
+    pass_time(minutes=20)
+    again = claim_delivery(delivery.id)
+    assert again is not None
+    sent(again, "")
+    sent(again, "")
+    failed(again, TransportError("gone", permanent=True))
+
+    assert totals.read()["deliveries/email/sent"] == 1
+    assert "deliveries/email/failed" not in totals.read()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,14 +10,27 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connections
+from django.utils import timezone
 
 from notifications import consumers
-from notifications.live import publish_alert, publish_topics, publish_topics_to_all
-from notifications.live_access import is_still_valid
+from notifications.live import (
+    publish_alert,
+    publish_key_change,
+    publish_recheck,
+    publish_topics,
+    publish_topics_to_all,
+)
+from notifications.live_access import admit_by_ticket, is_still_valid
 from notifications.tickets import Holder, issue
+from shared import tenant_scope
+from shared.actor import COMMAND
 from shared.redis_client import client
-from tenants.models import Membership, Tenant
-from tests.factories import make_key, make_tenant
+from tenants.authority import OPERATOR
+from tenants.choices import SignInEnd
+from tenants.models import ApiKey, Membership, SignIn, Tenant
+from tenants.services import edit_api_key, remove_member, revoke_api_key, rotate_api_key
+from tenants.services.sign_ins import end_sign_ins
+from tests.factories import ACTOR, make_key, make_tenant
 from tests.support.live import closing_code, communicator, live_socket, log_in, make_member, refusal
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,6 +51,12 @@ def alpha(transactional_db: None) -> Tenant:
 @pytest.fixture
 def cookie(alpha: Tenant) -> str:
     return log_in(make_member(alpha))
+
+
+@pytest.fixture
+def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no check by itself come before the end of a test."""
+    monkeypatch.setattr(consumers, "CHECK_SECONDS", 3600)
 
 
 @pytest.fixture
@@ -197,6 +217,113 @@ async def test_a_ticket_opens_one_socket_without_an_origin(alpha: Tenant):
     assert await refusal(path=path, origin=None) == 4401
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda key: edit_api_key(
+            key.tenant_id, key.id, {"addresses": ["203.0.113.7"]}, actor=COMMAND, by=OPERATOR
+        ),
+        lambda key: edit_api_key(
+            key.tenant_id, key.id, {"scopes": ["write"]}, actor=COMMAND, by=OPERATOR
+        ),
+        lambda key: revoke_api_key(key.tenant_id, key.id, actor=COMMAND, by=OPERATOR),
+        lambda key: rotate_api_key(
+            key.tenant_id, key.id, overlap_seconds=0, actor=COMMAND, by=OPERATOR
+        ),
+    ],
+    ids=["addresses", "scopes", "revoked", "rotated"],
+)
+async def test_a_change_of_the_key_closes_its_open_sockets_at_once(
+    alpha: Tenant, seldom: None, change: Any
+):
+    key = (await sync_to_async(make_key)(alpha, ["read", "write"]))[0]
+    ticket = (await sync_to_async(issue)(Holder(alpha.id, key.id)))[0]
+
+    async with live_socket(path=f"/ws/live?ticket={ticket}", origin=None) as socket:
+        await sync_to_async(change)(key)
+
+        assert await closing_code(socket) == 4401
+
+
+async def test_a_change_that_takes_nothing_away_leaves_the_socket_open(alpha: Tenant):
+    key = (await sync_to_async(make_key)(alpha, ["read"]))[0]
+    ticket = (await sync_to_async(issue)(Holder(alpha.id, key.id)))[0]
+
+    async with live_socket(path=f"/ws/live?ticket={ticket}", origin=None) as socket:
+        await sync_to_async(edit_api_key)(
+            alpha.id, key.id, {"addresses": ["127.0.0.0/8"]}, actor=COMMAND, by=OPERATOR
+        )
+        await publish(alpha, "tasks")
+
+        assert (await socket.receive_json())["topic"] == "tasks"
+
+
+async def test_a_socket_closes_when_its_key_ends(alpha: Tenant, seldom: None):
+    key = (await sync_to_async(make_key)(alpha, ["read"]))[0]
+    ticket = (await sync_to_async(issue)(Holder(alpha.id, key.id)))[0]
+    soon = timezone.now() + timedelta(seconds=1)
+    await sync_to_async(ApiKey.objects.filter(pk=key.pk).update)(expires_at=soon)
+
+    async with live_socket(path=f"/ws/live?ticket={ticket}", origin=None) as socket:
+        assert await closing_code(socket) == 4401
+
+
+async def test_a_socket_closes_when_its_key_ends_sooner_than_it_did_at_first(
+    alpha: Tenant, seldom: None, monkeypatch: pytest.MonkeyPatch
+):
+    key = (await sync_to_async(make_key)(alpha, ["read"]))[0]
+    ticket = (await sync_to_async(issue)(Holder(alpha.id, key.id)))[0]
+    loop, looked = asyncio.get_running_loop(), asyncio.Event()
+    ends = iter([None, 0.0])
+    seen: list[float | None] = []
+
+    def left(access: Any) -> float | None:
+        seen.append(next(ends, 0.0))
+        loop.call_soon_threadsafe(looked.set)
+        return seen[-1]
+
+    monkeypatch.setattr(consumers, "seconds_left", left)
+    # Valid when it is told of the change; not any more once it knows the new end.
+    monkeypatch.setattr(consumers, "is_still_valid", lambda access: len(seen) < 2)
+
+    async with live_socket(path=f"/ws/live?ticket={ticket}", origin=None) as socket:
+        await asyncio.wait_for(looked.wait(), 30)
+        await asyncio.to_thread(publish_key_change, key.id)
+
+        assert await closing_code(socket) == 4401
+
+
+async def test_a_key_that_was_revoked_while_its_socket_opened_is_refused(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    key = (await sync_to_async(make_key)(alpha, ["read"]))[0]
+    ticket = (await sync_to_async(issue)(Holder(alpha.id, key.id)))[0]
+    admit = admit_by_ticket
+
+    def admit_and_lose(*arguments: Any) -> Any:
+        access = admit(*arguments)
+        with tenant_scope.scoped(alpha.id):
+            revoke_api_key(alpha.id, key.id, actor=COMMAND, by=OPERATOR)
+        return access
+
+    monkeypatch.setattr(consumers, "admit_by_ticket", admit_and_lose)
+
+    assert await refusal(path=f"/ws/live?ticket={ticket}", origin=None) == 4401
+
+
+async def test_a_ticket_from_another_address_than_the_keys_is_refused(alpha: Tenant):
+    key = (await sync_to_async(make_key)(alpha, ["read"]))[0]
+    await sync_to_async(edit_api_key)(
+        alpha.id, key.id, {"addresses": ["203.0.113.0/24"]}, actor=COMMAND, by=OPERATOR
+    )
+    tickets = [(await sync_to_async(issue)(Holder(alpha.id, key.id)))[0] for _ in range(2)]
+    here, there = (f"/ws/live?ticket={ticket}" for ticket in tickets)
+
+    assert await refusal(path=here, origin=None) == 4401
+    async with live_socket(path=there, origin=None, address="203.0.113.7"):
+        pass
+
+
 async def test_a_ticket_does_not_excuse_a_foreign_page(alpha: Tenant):
     socket = communicator(path="/ws/live?ticket=x", origin="http://evil.example")
 
@@ -250,6 +377,20 @@ async def test_a_full_process_refuses_more_sockets(cookie: str, monkeypatch: pyt
         pass  # the place is free again
 
 
+async def test_a_tenant_leaves_room_to_others(
+    alpha: Tenant, cookie: str, monkeypatch: pytest.MonkeyPatch
+):
+    def prepare() -> str:
+        return log_in(make_member(make_tenant("Beta"), "other@example.com"))
+
+    others = await sync_to_async(prepare)()
+    monkeypatch.setattr(consumers, "MOST_OF_TENANT", 1)
+    async with live_socket(cookie):
+        assert await refusal(cookie) == 4429
+        async with live_socket(others):
+            pass
+
+
 async def test_without_redis_the_client_is_sent_away_to_try_again(cookie: str, settings: Any):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
 
@@ -265,3 +406,48 @@ async def test_a_socket_that_may_have_missed_something_ends(cookie: str):
 
         assert await closing_code(socket) == 1012
     assert not consumers._open
+
+
+async def test_a_removed_members_socket_closes_at_once(alpha: Tenant, cookie: str):
+    async with live_socket(cookie) as socket:
+        member = await Membership.objects.aget(tenant=alpha)
+        await sync_to_async(remove_member)(alpha.id, member.user_id, actor=COMMAND)
+
+        assert await closing_code(socket) == consumers.NO_ACCESS
+
+
+async def test_a_changed_members_socket_stays_open(alpha: Tenant, cookie: str):
+    async with live_socket(cookie) as socket:
+        await asyncio.to_thread(publish_recheck, alpha.id)
+        await publish(alpha, "tasks")
+
+        assert (await socket.receive_json())["topic"] == "tasks"
+
+
+async def test_the_socket_of_an_ended_session_closes_at_once(alpha: Tenant):
+    user = await sync_to_async(make_member)(alpha)
+    here = await sync_to_async(log_in)(user)
+    there = await sync_to_async(log_in)(user)
+    async with live_socket(here) as stays, live_socket(there) as socket:
+        kept = await sync_to_async(lambda: SignIn.objects.order_by("began_at")[0].pk)()
+        await sync_to_async(end_sign_ins)(user.pk, SignInEnd.ENDED, actor=ACTOR, but=kept)
+
+        assert await closing_code(socket) == 4401
+        await publish(alpha, "tasks")
+        assert (await stays.receive_json())["topic"] == "tasks"
+
+
+async def test_a_session_that_ends_while_its_socket_opens_is_refused(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    user = await sync_to_async(make_member)(alpha)
+    cookie = await sync_to_async(log_in)(user)
+    real = consumers.LiveConsumer._listen
+
+    async def ends_first(self: consumers.LiveConsumer, *groups: str) -> None:
+        await sync_to_async(end_sign_ins)(user.pk, SignInEnd.ENDED, actor=ACTOR)
+        await real(self, *groups)
+
+    monkeypatch.setattr(consumers.LiveConsumer, "_listen", ends_first)
+
+    assert await refusal(cookie) == 4401

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from notifications import live
+from notifications import channel_layer, live
 from notifications.live import publish_alert, publish_topics, publish_topics_to_all, unsent
 from shared.ids import new_id
 from shared.redis_client import client
@@ -92,3 +92,14 @@ def test_without_redis_messages_are_lost_counted_and_logged(
 
     assert unsent() == before + 2
     assert "live_message_not_sent" in caplog.text
+
+
+def test_without_redis_the_end_of_many_sessions_waits_for_one_message_only(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(channel_layer, "client", closed_redis)
+    before = unsent()
+
+    live.close_sockets_of([TENANT] * 50)
+
+    assert unsent() == before + 1

@@ -17,7 +17,9 @@ from notifications.recipients import recipient_of
 from shared.clock_text import beside, clock_text, zone_of
 from shared.encryption import seal_json
 from shared.ids import new_id
+from shared.payload_sight import HIDDEN
 from tasks.models import Task
+from tenants.models import Membership
 from tests.factories import make_tenant
 from tests.notifications.cast import begin, fail, make_member, retry
 
@@ -146,3 +148,19 @@ def _capture(execution: Execution, body: bytes) -> None:
     }
     sealed = seal_json(captured, f"response:{execution.id}".encode())
     Attempt.objects.filter(execution_id=execution.id).update(sealed_response=sealed)
+
+
+def test_a_member_without_the_right_to_see_payloads_gets_no_answer_and_no_text_of_an_error() -> (
+    None
+):
+    content_of(answer=b"no database")
+    Alert.objects.update(error_message="canary")
+    Membership.objects.update(role="viewer", sees_payloads=False)
+    recipient = recipient_of(Membership.objects.get().pk)
+    assert recipient is not None
+
+    content = compose(Alert.objects.get(), recipient, "acme")
+
+    assert content.response == HIDDEN
+    assert dict(content.facts)["Error"] == HIDDEN
+    assert "canary" not in str(content.context())

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from executions.ledger import totals
 from executions.loop.clocks import database_now
 from notifications.alerter import Alerter
 from notifications.models import Alert, Delivery, NotificationPreference
@@ -70,6 +71,9 @@ def test_a_member_without_an_address_is_seen_in_the_log() -> None:
 
     found = Delivery.objects.get(channel="email")
     assert (found.status, found.reason) == ("SUPPRESSED", "no_address")
+    counted = totals.read()
+    assert counted["deliveries/email/suppressed"] == 1
+    assert counted["deliveries/console/sent"] == 1
 
 
 def test_a_muted_alert_counts_on_stays_open_and_tells_when_the_mute_ends() -> None:

@@ -51,3 +51,14 @@ def test_without_redis_there_are_no_tickets(monkeypatch: pytest.MonkeyPatch):
 
     with pytest.raises(Unavailable):
         issue(HOLDER)
+
+
+def test_a_ticket_remembers_a_token_and_those_of_the_version_before_are_read():
+    holder = Holder(new_id(), issuer="https://login.example.com", ends_at=1_800_000_000.5)
+    ticket, _ = issue(holder)
+    assert redeem(ticket) == holder
+
+    ticket, _ = issue(HOLDER)
+    (key,) = client().keys("punctual:ticket:*")
+    client().set(key, f'["{HOLDER.tenant_id}","{HOLDER.key_id}"]')
+    assert redeem(ticket) == HOLDER

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from operations import config_report
 from operations.config_report import fixed_knobs, masked, reference_page, report, source_of
-from operations.setting_list import Setting
-from shared.conf import Conf
+from operations.setting_readers import Setting
+from shared.conf import Conf, conf
 from tests.architecture import tree
+from tests.support.tokens import issuer_of
 
 
 def _setting(name: str, stored: str = "") -> Setting:
@@ -46,12 +48,26 @@ def test_secrets_are_masked_unless_revealed(settings):
         ("redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0"),
         ("k1:AAAA k2:BBBB", "k1:[redacted] k2:[redacted]"),
         ("password", "[redacted]"),
+        ("k1:AAAA password", "k1:[redacted] [redacted]"),
+        ('[{"issuer": "https://a.example/", "secret": "x:y z"}]', "[redacted]"),
         ("", ""),
         (None, None),
     ],
 )
 def test_a_mask_leaves_what_is_not_secret(secret, shown):
     assert masked(secret) == shown
+
+
+def test_issuers_are_masked_whole_and_in_no_other_line(settings, monkeypatch):
+    secret = "issuer-secret" + "x" * 60
+    text = json.dumps([{"issuer": "https://a.example", "secret": secret}])
+    monkeypatch.setenv("JWT_ISSUERS", text)
+    settings.PUNCTUAL = replace(conf(), jwt_issuers=(issuer_of(tenants={}, secret=secret),))
+
+    hidden = json.dumps([item.as_json() for item in report()], default=str)
+
+    assert "issuer-secret" not in hidden
+    assert {item.name: item.value for item in report(reveal=True)}["JWT_ISSUERS"] == text
 
 
 def test_the_source_is_where_the_settings_looked_first(monkeypatch, tmp_path):

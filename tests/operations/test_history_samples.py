@@ -25,7 +25,7 @@ def test_a_success_has_its_attempt_and_its_minute(alpha: Tenant):
     )
     attempt = Attempt.objects.get(execution_id=sample.id)
     assert attempt.outcome == AttemptOutcome.SUCCEEDED
-    answer = captured_response(attempt)
+    answer = captured_response(attempt, ())
     assert answer is not None
     assert answer["body"] == '{"ok": true}'
     assert MinuteStat.objects.get(tenant_id=alpha.id).succeeded == 1

@@ -8,6 +8,7 @@ from tests.architecture import tree
 
 _READERS = {
     "text",
+    "secret",
     "boolean",
     "integer",
     "decimal",
@@ -16,6 +17,7 @@ _READERS = {
     "programs",
     "variables",
     "tenants",
+    "tiers",
 }
 _LISTED = {setting.name: setting for group in SETTINGS.values() for setting in group}
 

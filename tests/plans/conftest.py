@@ -19,6 +19,7 @@ from shared.conf import conf
 from shared.ids import first_id_at
 from shared.sql import load, rows
 from tests.factories import make_tenant
+from tests.support.emptying import empty
 
 DAYS = 400
 #: Rows of a day long past, and of each of the last two.
@@ -59,6 +60,10 @@ class Plan:
         for child in node.get("Plans", []):
             self.add(child, below_sort)
 
+    def large_read_whole(self) -> set[str]:
+        """Which of the tables that it would read whole hold more than a thousand rows."""
+        return {table for table in self.read_whole if _is_large(table)}
+
     def days(self, parent: str) -> set[str]:
         return {table for table in self.touched if table.startswith(f"{parent}_2")}
 
@@ -75,7 +80,9 @@ class Plans:
                 "backfill",
                 "materialize",
                 "dispatch",
+                "shares",
                 "gate",
+                "keys",
                 "rescue",
                 "complete",
                 "callback",
@@ -83,10 +90,16 @@ class Plans:
                 "changing",
                 "pausing",
                 "statistics",
+                "stored",
                 "occurrences",
                 "explain",
                 "destinations",
                 "workflow_ends",
+                "metric_reads",
+                "totals",
+                "doctor",
+                "workflow_limits",
+                "workflow_deadlocks",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.
@@ -110,7 +123,7 @@ class Plans:
         for name in names:
             assert name in self.found, f"{name} did not run"
             for plan in self.found[name]:
-                large = {table for table in plan.read_whole if _is_large(table)}
+                large = plan.large_read_whole()
                 assert not large, f"{name} reads {large} from end to end"
                 for parent in _PARTITIONED:
                     days = plan.days(parent)
@@ -134,8 +147,13 @@ class Plans:
 
 def _is_large(table: str) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [table])
-        return bool(cursor.fetchone()[0] > 1000)
+        # What an analysis has counted stays when the rows of its test are rolled back.
+        cursor.execute(
+            "SELECT reltuples > 1000 AND EXISTS (SELECT FROM"
+            f" {table} OFFSET 1000) FROM pg_class WHERE relname = %s",
+            [table],
+        )
+        return bool(cursor.fetchone()[0])
 
 
 @pytest.fixture
@@ -165,9 +183,8 @@ def full_ledger(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]
             _fill(tenant.id, days)
             yield
         finally:
-            _empty()
             _in_chunks(made, _drop)
-            tenant.delete()
+            empty()
             connection.close()
 
 
@@ -252,11 +269,3 @@ def _fill(tenant: Any, days: list[datetime]) -> None:
 
 def _recent(days: list[datetime]) -> list[str]:
     return [f"{parent}_{day:%Y%m%d}" for parent in _PARTITIONED for day in days[:2]]
-
-
-def _empty() -> None:
-    with connection.cursor() as cursor:
-        for table in (
-            "attempts", "executions", "task_revisions", "task_cursors", "tasks", "dead_letters",
-        ):  # fmt: skip
-            cursor.execute(f"DELETE FROM {table}")

@@ -9,10 +9,12 @@ from django.db import connection
 from executions.loop.clocks import database_now
 from executions.materialize import stage as materialize
 from executions.materialize import unowned_work
+from executions.models import Execution
 from executions.ownership.partitions import Partitions, Unowned
 from shared.sql import rows
 from tasks.models import TaskCursor
-from tests.factories import every_second, make_task, make_tenant, once
+from tests.factories import every_second, make_task, make_tenant, once, prepare
+from tests.support.open_rows import multiply
 
 pytestmark = pytest.mark.django_db
 
@@ -112,3 +114,41 @@ def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions
         unowned_work.take_up(partitions)
 
     found.check("materialize/lock_neglected", "materialize/unprepare_neglected")
+
+
+_WAITS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "gate": {"held": True, "gated": True},
+    "key": {"held": True, "concurrency_key": "k", "key_place": 0},
+    "runs of its tenant": {"held": True, "pool": "workflow", "reason": "tenant_limit"},
+}
+
+
+@pytest.mark.parametrize("waits", _WAITS)
+def test_of_much_open_work_a_takeover_reads_what_came_due_meanwhile(
+    plans: Any, partitions: Partitions, waits: str
+):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, once(name=str(number)))
+    prepare()
+    own = Execution.objects.filter(tenant_id=alpha.id)
+    own.update(due_at=database_now() - timedelta(days=1), **_WAITS[waits])
+    multiply()
+    for number in range(5):
+        make_task(alpha, every_second(name=str(number)))
+    prepare()
+    own.filter(due_at__gt=database_now() - timedelta(hours=1)).update(**_WAITS[waits])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE open_executions")
+    now = database_now()
+    stretch = Unowned(now - timedelta(minutes=1), now + timedelta(hours=1))
+    partitions.neglected = dict.fromkeys(partitions.held, stretch)
+
+    with plans() as found:
+        unowned_work.take_up(partitions)
+
+    found.check("materialize/oldest_neglected", "materialize/lock_neglected")
+    if waits != "nothing":
+        for plan in found.found["materialize/lock_neglected"]:
+            assert "open_executions_late_on_hold_idx" in plan.indexes

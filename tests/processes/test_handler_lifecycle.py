@@ -16,7 +16,7 @@ from executions.payloads import progress_of, result_of
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_task, make_tenant, once
-from tests.support.processes import Process, Processes, database_url
+from tests.support.processes import Process, Processes, loops_database_url
 from tests.support.waiting import until
 from wire.heartbeats import workers
 
@@ -72,7 +72,7 @@ def test_handlers_run_beside_each_other_and_their_results_are_kept(
 ) -> None:
     run.start("scheduler")
     run.start("recorder")
-    handlers(run, DATABASE_URL=database_url())
+    handlers(run, DATABASE_URL=loops_database_url())
     (slots,) = [one.slots for one in workers()]
     poison = calling(tenant, "segfault")
     fine = calling(tenant, "echo", {"n": 1})

@@ -14,7 +14,7 @@ from executions.models import BulkJob, Execution
 from tests.executions.bulk.bulk import counts, make_job
 from tests.factories import make_tenant
 from tests.support.letters import make_letters
-from tests.support.processes import Process, Processes, database_url
+from tests.support.processes import Process, Processes, loops_database_url
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,11 @@ NAME = "punctual-system-worker"
 
 def start(run: Processes) -> Process:
     return run.start(
-        "worker", "--pool", "system", DATABASE_URL=database_url(), PROCESS_KIND="system-worker"
+        "worker",
+        "--pool",
+        "system",
+        DATABASE_URL=loops_database_url(),
+        PROCESS_KIND="system-worker",
     )
 
 

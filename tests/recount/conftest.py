@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from shared.conf import conf
 from tenants.choices import Role
 from tenants.models import Membership, Tenant
 from tests.factories import make_tenant
@@ -22,8 +24,9 @@ class Seen(NamedTuple):
 
 
 @pytest.fixture
-def each(transactional_db: Any) -> list[Seen]:
-    """Return both tenants, whose worlds stand."""
+def each(transactional_db: Any, settings: Any) -> list[Seen]:
+    """Return both tenants, whose worlds stand, where all may see the processes that serve them."""
+    settings.PUNCTUAL = replace(conf(), processes_public=True)
     tenants = make_tenant("Alpha"), make_tenant("Beta")
     make_work(*tenants)
     make_fleet(*tenants)

@@ -18,8 +18,10 @@ from executions.loop.clocks import database_now
 from executions.models import (
     BulkJob,
     Destination,
+    Erasure,
     Pool,
     SchedulerNode,
+    ShareMinute,
     UnownedStretch,
     WorkerMinute,
 )
@@ -34,9 +36,17 @@ from notifications.models import (
 from shared.admin import ProductAdmin
 from shared.encryption import seal
 from shared.sql import run
-from tasks.models import Calendar, Pause, ZoneMove, ZoneRules
-from tenants.models import IdempotencyRecord, Tenant
+from tasks.models import Calendar, NamedSecret, Pause, SecretUse, ZoneMove, ZoneRules
+from tenants.models import (
+    IdempotencyRecord,
+    Identity,
+    RecoveryCode,
+    Resealing,
+    SecondFactor,
+    Tenant,
+)
 from tenants.services import set_member
+from tenants.services.sign_ins import begin_sign_in
 from tests.architecture import tree
 from tests.factories import (
     ACTOR,
@@ -49,6 +59,7 @@ from tests.factories import (
     once,
 )
 from tests.support.admin import AdminBrowser, make_admin
+from tests.support.invitations import invite
 from tests.support.workflows import begin_run, calls, make_workflow, work
 
 pytestmark = pytest.mark.django_db
@@ -69,10 +80,20 @@ def browser(db: None) -> AdminBrowser:
     return make_admin()
 
 
-def _fill_workflows(tenant: Tenant) -> None:
+def _fill_workflows_and_key(tenant: Tenant) -> None:
+    invite(tenant)
+    make_key(tenant)
     flow = make_workflow(tenant, [calls("a", payload=CANARY)])
     work(begin_run(flow, CANARY), lambda key, item: ("SUCCEEDED", CANARY))
     begin_run(flow, CANARY)
+
+
+def _fill_accounts() -> None:
+    sealed = seal(CANARY.encode(), b"test")
+    user = User.objects.create_user("with-factor")
+    begin_sign_in(user.pk, address="192.0.2.1", user_agent="test")
+    factor = SecondFactor.objects.create(user=user, sealed_secret=sealed)
+    RecoveryCode.objects.create(factor=factor, code_hash=CANARY.encode())
 
 
 @pytest.fixture
@@ -87,10 +108,10 @@ def full(browser: AdminBrowser) -> None:
             "headers": {"Authorization": CANARY, "X-Api-Key": CANARY},
         },
     )
-    _fill_workflows(alpha)
+    _fill_workflows_and_key(alpha)
+    _fill_accounts()
     execution = make_execution(alpha, "FAILED", body)
     make_dead_letter(alpha, body)
-    make_key(alpha)
     member = set_member(alpha.id, browser.user.pk, "owner", actor=ACTOR)
     SchedulerNode.objects.create(id=uuid4(), name="node", pid=1)
     EventCursor.objects.get_or_create(
@@ -130,6 +151,7 @@ def full(browser: AdminBrowser) -> None:
 
 def _fill_delivery(tenant: Any, now: Any) -> None:
     Destination.objects.create(tenant=tenant, host="api.example.com")
+    Erasure.objects.create(tenant_id=tenant.pk, object_id=uuid4(), reason="asked", begun_by="test")
     Pool.objects.create(tenant=tenant, name="reports")
     WorkerMinute.objects.create(worker="worker-1@host:1", minute=now, pool="default")
     UnownedStretch.objects.create(partition=1, since=now - timedelta(minutes=1), until=now)
@@ -155,6 +177,15 @@ def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes)
         alert=alert, membership=member, channel="email", notice_number=1, status="SENT"
     )
     NotificationPreference.objects.create(membership=member)
+    Resealing.objects.create(tenant=member.tenant, generation=1, begun_by="test")
+    ShareMinute.objects.create(
+        minute=now, pool="default", tenant_id=member.tenant_id, due=1, received=1, oldest_wait=0
+    )
+    Identity.objects.create(
+        user=member.user, issuer="https://id.example.com", subject="1", created_at=now
+    )
+    secret = NamedSecret.objects.create(tenant=member.tenant, name="token", sealed=sealed)
+    SecretUse.objects.create(task_id=execution.task_id, secret=secret)
     PushSubscription.objects.create(
         membership=member,
         endpoint=f"https://push.example.com/{CANARY}",
@@ -173,7 +204,9 @@ def test_every_model_of_the_product_is_registered():
     assert {model.__name__ for model in composite} <= {
         "BulkJobItem",
         "MinuteStat",
+        "TaskBudget",
         "TaskDependency",
+        "UsageDay",
     }
 
 

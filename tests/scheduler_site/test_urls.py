@@ -6,11 +6,17 @@ import pytest
 from django.test import Client
 from django.urls import resolve
 
+from api import scraping
 from operations import health
 
 
 @pytest.mark.parametrize(
-    ("path", "view"), [("/healthz", health.healthz), ("/readyz", health.readyz)]
+    ("path", "view"),
+    [
+        ("/healthz", health.healthz),
+        ("/readyz", health.readyz),
+        ("/metrics", scraping.metrics),
+    ],
 )
 def test_probes_have_short_paths_without_a_version(path: str, view: object) -> None:
     assert resolve(path).func is view

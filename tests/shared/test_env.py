@@ -132,3 +132,52 @@ def test_what_is_no_network_is_refused(monkeypatch: pytest.MonkeyPatch, word: st
     monkeypatch.setenv("KNOB", f"127.0.0.1 {word}")
     with pytest.raises(ImproperlyConfigured, match=r"KNOB.*not"):
         env.networks("KNOB")
+
+
+_BOUNDS = {"tasks": (0, 100), "rate": (1, 10)}
+
+
+def test_tiers_are_named_sets_of_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KNOB", '{"small": {"tasks": 5}, "default": {}}')
+    assert env.tiers("KNOB", _BOUNDS, longest=8) == {"small": {"tasks": 5}, "default": {}}
+    monkeypatch.setenv("KNOB", " ")
+    assert env.tiers("KNOB", _BOUNDS, longest=8) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "small",
+        "[]",
+        '{"small": 5}',
+        '{"Small": {}}',
+        '{"": {}}',
+        '{"muchtoolong": {}}',
+        '{"small": {"task": 5}}',
+        '{"small": {"tasks": -1}}',
+        '{"small": {"tasks": true}}',
+        '{"small": {"tasks": 5.0}}',
+        '{"small": {"rate": 0}}',
+    ],
+)
+def test_tiers_that_cannot_be_meant_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("KNOB", text)
+    with pytest.raises(ImproperlyConfigured, match="KNOB"):
+        env.tiers("KNOB", _BOUNDS, longest=8)
+
+
+def test_a_token_is_absent_or_too_long_to_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KNOB", raising=False)
+    assert env.secret("KNOB", shortest=8) == ""
+    monkeypatch.setenv("KNOB", "12345678")
+    assert env.secret("KNOB", shortest=8) == "12345678"
+
+
+@pytest.mark.parametrize("word", ["1234567", "1234567\n8", "ü2345678"])
+def test_a_token_that_is_short_or_cannot_be_sent_is_refused_unshown(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.setenv("KNOB", word)
+    with pytest.raises(ImproperlyConfigured, match="KNOB") as refused:
+        env.secret("KNOB", shortest=8)
+    assert word not in str(refused.value)

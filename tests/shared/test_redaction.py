@@ -13,6 +13,8 @@ from shared.redaction import MASK, redact, redact_text
         "postgresql://punctual:canary@/punctual",
         "Authorization: Bearer canary-token",
         "redis://:canary@h",
+        "token=eyJcanary.eyJcanary.canary-signature",
+        "first line\\neyJcanary.eyJcanary.canary-signature",
     ],
 )
 def test_texts_that_look_like_our_secrets_are_masked(secret):
@@ -42,3 +44,10 @@ def test_a_value_nested_beyond_reason_is_masked_whole():
         value = [value]
 
     assert "canary" not in str(redact(value))
+
+
+def test_a_long_text_of_beginnings_of_tokens_is_searched_once():
+    # From each of a million beginnings the search would run to the end: for an hour, not a moment.
+    text = "eyJ" * 1_000_000
+
+    assert redact_text(text) == text

@@ -9,9 +9,11 @@ import orjson
 from django.test import Client
 
 from shared.actor import COMMAND
+from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
 from tenants.models import ApiKey, Tenant
 from tenants.services import create_api_key, create_tenant
+from tests.support.loops import by_the_owner
 
 
 class ApiClient:
@@ -46,14 +48,18 @@ class ApiClient:
         return self._client.generic(method, path, data, content_type=content_type, headers=sent)
 
 
+@by_the_owner
 def make_tenant(name: str = "Alpha") -> Tenant:
     return create_tenant(name, actor=COMMAND)
 
 
+@by_the_owner
 def make_key(
-    tenant: Tenant, scopes: Sequence[str] = SCOPES, *, owner: bool = False
+    tenant: Tenant, scopes: Sequence[str] = SCOPES, *, owner: bool = False, **parts: Any
 ) -> tuple[ApiKey, str]:
-    return create_api_key(tenant, name="test", scopes=scopes, owner=owner, actor=COMMAND)
+    return create_api_key(
+        tenant, name="test", scopes=scopes, owner=owner, actor=COMMAND, by=OPERATOR, **parts
+    )
 
 
 def make_client(

@@ -10,6 +10,8 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from psycopg import sql
 
+from tests.support.loops import by_the_owner
+
 #: Filled by migrations; tests only read them.
 _KEPT = ("django_migrations", "django_content_type", "auth_permission")
 _LEASES = "INSERT INTO partition_leases (partition, epoch) SELECT generate_series(0, 255), 0"
@@ -27,6 +29,7 @@ def empty_instead_of_truncating() -> None:
     TransactionTestCase._fixture_teardown = lambda _case: empty()  # type: ignore[attr-defined]  # the stubs leave it out
 
 
+@by_the_owner
 def empty() -> None:
     """Delete the rows of all other tables, and insert the partitions again."""
     with transaction.atomic(), connection.cursor() as cursor:

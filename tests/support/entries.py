@@ -9,7 +9,12 @@ from typing import Any
 from uuid import uuid4
 
 from shared.encryption import open_json, seal_json
-from shared.sealing_contexts import progress_context, response_context, result_context
+from shared.sealing_contexts import (
+    progress_context,
+    response_context,
+    result_context,
+    revision_context,
+)
 from tasks.definition import target_defaults
 
 _tokens = itertools.count(1)
@@ -26,12 +31,14 @@ def entry_of(
 ) -> Any:
     """Return an entry whose target is the kind's with these keys; ``parts`` are the entry's."""
     task, execution = str(uuid4()), str(uuid4())
-    secret = seal_json({**(sealed or {}), "payload": payload}, f"revision:{task}:1".encode())
-    progress = seal_json(last_progress, progress_context(execution))
+    tenant = str(uuid4())
+    content = {**(sealed or {}), "payload": payload}
+    secret = seal_json(content, revision_context(tenant, task, 1))
+    progress = seal_json(last_progress, progress_context(tenant, execution))
     made = {**target_defaults(kind), **target}
     return {
         "id": execution,
-        "tenant": str(uuid4()),
+        "tenant": tenant,
         "task": task,
         "revision": 1,
         "token": next(_tokens),
@@ -60,15 +67,15 @@ def log_of(entry: Any, outcome: Any) -> str:
 
 def capture_of(entry: Any, outcome: Any) -> Any:
     """Return what an outcome has captured."""
-    found: Any = open_json(outcome["sealed"], response_context(entry["id"]))
+    found: Any = open_json(outcome["sealed"], response_context(entry["tenant"], entry["id"]))
     return found
 
 
 def result_of(entry: Any, outcome: Any) -> Any:
     """Return the result of an outcome."""
-    return open_json(outcome["result"], result_context(entry["id"]))
+    return open_json(outcome["result"], result_context(entry["tenant"], entry["id"]))
 
 
 def progress_of(entry: Any, said: Any) -> Any:
     """Return the progress that a row of the outcome stream says."""
-    return open_json(said["sealed"], progress_context(entry["id"]))
+    return open_json(said["sealed"], progress_context(entry["tenant"], entry["id"]))

@@ -58,16 +58,21 @@ def log_in(user: User, **session: Any) -> str:
 
 
 def communicator(
-    cookie: str = "", *, origin: str | None = ORIGIN, path: str = "/ws/live"
+    cookie: str = "",
+    *,
+    origin: str | None = ORIGIN,
+    path: str = "/ws/live",
+    address: str = "127.0.0.1",
 ) -> Socket:
     """Return a socket that is not opened yet."""
     headers = [(b"host", b"localhost:8000"), (b"cookie", cookie.encode())]
     if origin is not None:
         headers.append((b"origin", origin.encode()))
-    address, _, query = path.partition("?")
+    place, _, query = path.partition("?")
     scope = {
         "type": "websocket",
-        "path": address,
+        "path": place,
+        "client": (address, 50_000),
         "query_string": query.encode(),
         "headers": headers,
         "subprotocols": [],

@@ -11,10 +11,10 @@ from shared.sql import json_value
 
 def ledger() -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
-        # The priority comes later, and so do the columns of steps.
+        # The priority comes later, and so do the columns of steps and of keys.
         cursor.execute(
-            "SELECT to_jsonb(e) - '{priority,band,run_id,step,item,take}'::text[]"
-            " FROM executions e ORDER BY id"
+            "SELECT to_jsonb(e) - %s::text[] FROM executions e ORDER BY id",
+            ["priority band run_id step item take concurrency_key key_place".split()],
         )
         return [json_value(row[0]) for row in cursor.fetchall()]
 

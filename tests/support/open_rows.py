@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.db import connection
 
 
-def multiply() -> None:
-    """Let three hundred times as much wait as there is."""
+def multiply(which: str = "true") -> None:
+    """Let three hundred times as much wait as there is, of the rows of a condition."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO open_executions SELECT (jsonb_populate_record(e, jsonb_build_object("
             "'id', left(e.id::text, 14) || right(gen_random_uuid()::text, 22)))).*"
-            " FROM open_executions e, generate_series(1, 300)"
+            f" FROM open_executions e, generate_series(1, 300) WHERE {which}"
         )

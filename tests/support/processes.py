@@ -21,11 +21,13 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import connection
 
+from tests.support.loops import LOOPS_PASSWORD, LOOPS_ROLE
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED_NETWORKS = "127.0.0.0/8"
 _WITHOUT_DATABASE = ("worker", "receiver")
+_LOOPS = ("scheduler", "recorder")
 
 
 @dataclass
@@ -74,7 +76,7 @@ class Processes:
         log = self.directory / f"{name}.log"
         own = {
             "DJANGO_SETTINGS_MODULE": "scheduler_site.settings",
-            "DATABASE_URL": "" if kind in _WITHOUT_DATABASE else database_url(),
+            "DATABASE_URL": _address_of(kind),
             "REDIS_URL": self.redis_url,
             "DATA_DIR": str(self.directory),
             "PROCESS_KIND": kind,
@@ -101,6 +103,15 @@ class Processes:
         process = self.start("receiver", "--port", "0", "--ledger", str(ledger))
         line = until(lambda: process.output.strip())
         return Receiver(int(line.rsplit(":", 1)[1]), ledger)
+
+    def denied(self) -> list[str]:
+        """Return the lines in which PostgreSQL refused a statement to a process."""
+        return [
+            f"{process.name}: {line}"
+            for process in self.started
+            for line in process.output.splitlines()
+            if "permission denied" in line or "must be owner" in line
+        ]
 
     def end(self) -> None:
         """Kill what still runs."""
@@ -131,9 +142,24 @@ class Receiver:
 
 
 def database_url() -> str:
-    """Return the URL of the database that this test uses."""
+    """Return the URL of the database that this test uses, as its owner."""
+    return _url(connection.settings_dict["USER"], connection.settings_dict["PASSWORD"])
+
+
+def loops_database_url() -> str:
+    """Return the URL by which the loops log in, as they do in an installation."""
+    return _url(LOOPS_ROLE, LOOPS_PASSWORD)
+
+
+def _address_of(kind: str) -> str:
+    if kind in _WITHOUT_DATABASE:
+        return ""
+    return loops_database_url() if kind in _LOOPS else database_url()
+
+
+def _url(role: str, word: str) -> str:
     parts = connection.settings_dict
-    user, password = quote(parts["USER"], safe=""), quote(parts["PASSWORD"], safe="")
+    user, password = quote(role, safe=""), quote(word, safe="")
     host = quote(parts["HOST"], safe="")
     return f"postgresql://{user}:{password}@/{parts['NAME']}?host={host}&port={parts['PORT']}"
 
@@ -144,6 +170,7 @@ def processes(directory: Path, redis_url: str | None = None) -> Iterator[Process
     running = Processes(directory, redis_url or settings.REDIS_URL)
     try:
         yield running
+        assert running.denied() == []
     except BaseException:
         for process in running.started:
             sys.stdout.write(f"--- {process.name} ---\n{process.output[-4000:]}\n")

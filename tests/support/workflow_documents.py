@@ -20,6 +20,8 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 _FLAG: Schema = {"type": "boolean"}
 _MOMENT: Schema = {"type": ["string", "null"], "format": "date-time"}
 _COUNTS: Schema = {"type": "object", "additionalProperties": _COUNT}
+#: Only workflows that no key opens, or that mask fields, have them.
+_OPTIONAL = ("missing", "redact")
 
 
 def documents() -> dict[str, Schema]:
@@ -56,7 +58,7 @@ def _of_workflows() -> dict[str, Schema]:
             "Workflows, newest first, and how many the filters leave.",
             {"workflows": {"type": "array", "items": workflow}, "total": _COUNT},
         ),
-        "show": _document("One workflow with its steps.", fields, ["missing"]),
+        "show": _document("One workflow with its steps.", fields, _OPTIONAL),
         "create": _document(
             "The workflow that was created, or would be.",
             {"dry_run": _FLAG, "workflow": planned},

@@ -72,13 +72,16 @@ def start_step(row: Held) -> None:
 def end(row: Held, status: str = "SUCCEEDED", result: Any = None, **parts: Any) -> None:
     """End a claimed step, without an advance; ``result`` is its output."""
     if result is not None:
-        parts["sealed_result"] = seal_json(result, result_context(row.id))
+        parts["sealed_result"] = seal_json(result, result_context(_tenant_of(row), row.id))
     finish(cast(Claimed, row), status, **parts)
 
 
 def reply(row: Held, body: bytes, *, truncated: bool = False, encoding: str = "") -> None:
     """End a claimed step with the answer of its webhook, without an advance."""
-    finish(cast(Claimed, row), sealed_response=_captured(row.id, body, truncated, encoding))
+    finish(
+        cast(Claimed, row),
+        sealed_response=_captured(_tenant_of(row), row.id, body, truncated, encoding),
+    )
 
 
 def run_step(run_id: UUID, key: str, status: str = "SUCCEEDED", result: Any = None) -> None:
@@ -109,8 +112,9 @@ def ended_run(run_id: UUID) -> EndedWorkflowRun:
 def answered(body: bytes, *, truncated: bool = False, encoding: str = "") -> Any:
     """Return the output of a webhook's answer; raise OutputInvalid as the advance finds it."""
     execution_id = new_id()
-    sealed = _captured(execution_id, body, truncated, encoding)
-    return output_of(facts(execution_id, response=sealed))
+    tenant_id = new_id()
+    sealed = _captured(tenant_id, execution_id, body, truncated, encoding)
+    return output_of(facts(execution_id, response=sealed), tenant_id)
 
 
 def facts(execution_id: UUID, **parts: Any) -> Ended:
@@ -123,7 +127,14 @@ def _held(row: Execution) -> Held:
     return Held(row.id, row.fencing_token or 0, row.attempt, row.lease_expires_at)
 
 
-def _captured(execution_id: UUID, body: bytes, truncated: bool, encoding: str) -> bytes:
+def _tenant_of(row: Held) -> UUID:
+    found: UUID = Execution.objects.values_list("tenant_id", flat=True).get(pk=row.id)
+    return found
+
+
+def _captured(
+    tenant_id: UUID, execution_id: UUID, body: bytes, truncated: bool, encoding: str
+) -> bytes:
     captured = {
         "headers": [],
         "body": base64.b64encode(body).decode(),
@@ -131,4 +142,4 @@ def _captured(execution_id: UUID, body: bytes, truncated: bool, encoding: str) -
         "address": "192.0.2.1",
         "encoding": encoding,
     }
-    return seal_json(captured, response_context(execution_id))
+    return seal_json(captured, response_context(tenant_id, execution_id))

@@ -24,6 +24,7 @@ from tasks.validation.workflow import parse_workflow, parse_workflow_replace
 from tasks.workflow.step_states import StepState
 from tenants.models import Tenant
 from tests.factories import ACTOR, finish, release
+from tests.support.loops import by_the_loops
 from wire.messages import Claimed
 from workflows.advance.stage import advance
 from workflows.begin import begin_due
@@ -58,6 +59,7 @@ def begin_run(task: Task, value: Any = None) -> UUID:
     return execution.id
 
 
+@by_the_loops
 def admit() -> None:
     """Let the gate decide on runs of workflows with a limit."""
     partitions = Partitions()
@@ -66,6 +68,7 @@ def admit() -> None:
     partitions.release_all()
 
 
+@by_the_loops
 def begin_children() -> None:
     """Begin the runs that steps have asked for."""
     admit()
@@ -89,12 +92,14 @@ def begin_take(run_id: UUID) -> None:
     go_on(run_id)
 
 
+@by_the_loops
 def go_on(*run_ids: UUID) -> None:
     """Advance runs until nothing more happens at once, as the processes do after each commit."""
     take_back(advance(run_ids))
     take_back(advance(run_ids))
 
 
+@by_the_loops
 def pass_time() -> None:
     """Fire the timers that are due, and advance their runs."""
     go_on(*fire(EVERYWHERE))
@@ -137,7 +142,7 @@ def _end(row: Claimed, answer: Answer, done: list[str]) -> UUID:
     said = answer(key, item)
     status, result = said if isinstance(said, tuple) else (said, None)
     done.append(key if item < 0 else f"{key}[{item}]")
-    sealed = None if result is None else seal_json(result, result_context(row.id))
+    sealed = None if result is None else seal_json(result, result_context(row.tenant_id, row.id))
     finish(row, status, sealed_result=sealed)
     return run_id
 

@@ -5,15 +5,17 @@ from dataclasses import replace
 import pytest
 from django.db import DataError, IntegrityError
 
+from executions.loop.clocks import database_now
 from shared.actor import Actor
 from shared.conf import conf
-from shared.exceptions import InvalidInput, TooLarge
+from shared.exceptions import InvalidInput, QuotaExceeded, TooLarge
 from shared.ids import new_id
 from tasks import bulk, creation
 from tasks.calendars import limits_of
 from tasks.creation import write_tasks
 from tasks.models import Pause, Task
-from tests.factories import ACTOR, daily, once
+from tenants.services import change_quotas
+from tests.factories import ACTOR, daily, make_task, once
 from tests.support.calendars import make_calendar, under
 from tests.tasks.bodies import LIMITS, NOW
 
@@ -141,3 +143,35 @@ def test_a_task_is_shown_as_it_is_once_a_pause_has_it(alpha):
         ("held", "PAUSED", pause.id),
         ("free", "SCHEDULED", None),
     ]
+
+
+def test_of_calls_beside_each_other_as_many_pass_as_the_quota_has_places(alpha, monkeypatch):
+    monkeypatch.setattr("tasks.quotas._APART_SECONDS", 0.0)
+    make_task(alpha)
+    change_quotas(alpha.id, actor=ACTOR, limits={"stored_tasks": 3})
+    now = database_now()
+    call = bulk.Call(alpha.id, ACTOR, now, limits_of(alpha.id))
+    wrong = {"name": "x"}
+
+    results = bulk.create_for_each([(call, one) for one in (once(), wrong, once(), once(), once())])
+
+    kinds = [getattr(one, "code", "made") for one in results]
+    assert kinds == ["made", "invalid", "made", "quota_exceeded", "quota_exceeded"]
+    assert Task.objects.for_tenant(alpha.id).count() == 3
+
+
+def test_of_calls_beside_each_other_as_many_pass_as_the_rate_allows(alpha, monkeypatch):
+    left = [None, QuotaExceeded(), None, QuotaExceeded()]
+
+    def spend(tenant_id, tasks):
+        assert (tenant_id, tasks) == (alpha.id, 1)
+        if (refusal := left.pop(0)) is not None:
+            raise refusal
+
+    monkeypatch.setattr("tasks.quotas.spend", spend)
+    call = bulk.Call(alpha.id, ACTOR, database_now(), limits_of(alpha.id))
+
+    results = bulk.create_for_each([(call, once()) for _ in range(4)])
+
+    kinds = [getattr(one, "code", "made") for one in results]
+    assert kinds == ["made", "quota_exceeded", "made", "quota_exceeded"]

@@ -89,3 +89,15 @@ def test_a_revision_is_recorded(alpha):
 
     entries = AuditEntry.objects.filter(object_id=task.id).order_by("sequence")
     assert [entry.action for entry in entries] == ["task.created", "task.updated"]
+
+
+def test_the_audit_log_has_what_an_edit_changes_of_the_definition(alpha):
+    task = create_task(alpha.id, create(MINIMAL), actor=ACTOR, now=NOW)
+    current = read_definition(task)
+    changed = create(MINIMAL | {"target": {"url": "https://b.example/in", "timeout_seconds": 7}})
+
+    editing.revise_task(task, changed, Standing(), actor=ACTOR, now=NOW, current=current)
+
+    entry = AuditEntry.objects.get(object_id=str(task.id), action="task.updated")
+    assert '"#/target/url":"https://b.example (fingerprint:' in str(entry.after)
+    assert '"#/target/timeout_seconds":7' in str(entry.after)

@@ -83,3 +83,15 @@ def test_a_null_header_is_removed_whatever_its_case():
 @pytest.mark.parametrize("edit", [{"schedule": 5}, {"target": "x"}, {"retry_policy": []}])
 def test_a_part_of_the_wrong_type_takes_the_parts_place_for_validation_to_refuse(edit):
     assert merge_edit(to_long(create(LONG)), edit) | edit == merge_edit(to_long(create(LONG)), edit)
+
+
+def test_only_strict_order_replaces_the_number_of_a_key():
+    shared = {"key": "a", "max": 5, "order": "any"}
+    current = {**to_long(create(LONG)), "concurrency": shared}
+
+    def merged(change: dict[str, str]) -> object:
+        return merge_edit(current, {"concurrency": change})["concurrency"]
+
+    assert merged({"order": "any"}) == shared
+    assert merged({"key": "b"}) == {**shared, "key": "b"}
+    assert merged({"order": "fifo"}) == {"key": "a", "max": 1, "order": "fifo"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shared.conf import conf
 from wire import messages
-from wire.messages import Claimed, Entry, split, weight
+from wire.messages import OF_TENANTS, Claimed, Entry, split, weight
 
 DUE = datetime(2027, 1, 1, 12, 0, 0, 250000, tzinfo=UTC)
 TENANT = UUID(int=1)
@@ -246,4 +246,32 @@ def test_every_declared_field_arrives():
 
     declared = get_type_hints(Entry, include_extras=True)
     rare = {name for name, hint in declared.items() if get_origin(hint) is NotRequired}
-    assert (entry.keys() - RARE, rare) == (declared.keys() - RARE, RARE)
+    # What is of tenants stands once in a message, apart from its entries.
+    of_tenants = {"tenant_limits", "weight"}
+    assert (entry.keys() - RARE, rare) == (declared.keys() - RARE - of_tenants, RARE | of_tenants)
+
+
+def test_limits_of_a_tenant_reach_its_entries_and_no_others():
+    rows = [claimed(), claimed(tenant_id=UUID(int=9))]
+
+    known = OF_TENANTS._replace(limits={TENANT: "1,5,", UUID(int=8): "1,1,"})
+    made = messages.encode(rows, 1, "run:1", {}, 0.0, known)
+    mine, others = messages.decode(orjson.loads(orjson.dumps(made)))["executions"]
+
+    assert made["limits"] == {str(TENANT): "1,5,"}
+    assert (mine["tenant_limits"], "tenant_limits" in others) == ("1,5,", False)
+    assert "limits" not in messages.encode(rows, 1, "run:1", {}, 0.0)
+
+
+def test_entries_carry_the_weight_of_their_tenant_where_it_is_not_one():
+    other = UUID(int=9)
+    part = [claimed(), claimed(tenant_id=other)]
+    known = OF_TENANTS._replace(weights={other: 4, UUID(int=10): 2})
+
+    plain = sent(part, "run:1", {}, 0.0)
+    weighted = sent(part, "run:1", {}, 0.0, known)
+
+    assert "weights" not in plain
+    assert weighted["weights"] == {str(other): 4}
+    entries = messages.decode(weighted)["executions"]
+    assert [entry.get("weight") for entry in entries] == [None, 4]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from worker.entries import Flying, Held, internal_failure
+from shared.fair_slots import Caller
+from worker.entries import Flying, Held, caller_of, internal_failure, weight_of
 
 
 def held(due: float, priority: int, token: int) -> Held:
@@ -27,6 +28,38 @@ def test_two_copies_of_a_message_are_told_apart() -> None:
 
     assert first.nonce != second.nonce
     assert sorted([second.place, first.place]) == [first.place, second.place]
+
+
+def of(**parts: Any) -> Held:
+    entry: Any = {"tenant": "t", "start_by": 9, **parts}
+    return Held(1.0, 5, 1, entry, entry)
+
+
+def test_the_guard_is_asked_about_hosts_alone_and_processes_have_a_lane_each() -> None:
+    webhook = of(destination="a.example", target={"kind": "webhook"})
+    command = of(destination="", target={"kind": "command"})
+    other = of(target={"kind": "of a later version"})
+
+    assert [one.lane for one in (webhook, command, other)] == ["t:a.example", "t#command", ""]
+    assert [one.question().destination for one in (webhook, command, other)] == [
+        *("t:a.example", "", "")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "weight"),
+    [({}, 1), ({"weight": 4}, 4), ({"weight": 0.5}, 0.5), ({"weight": 0}, 1), ({"weight": -1}, 1)],
+)
+def test_a_weight_is_that_of_the_message_or_one(parts: dict[str, Any], weight: float) -> None:
+    held = of(**parts)
+
+    assert (held.tenant, held.step, weight_of(held.entry)) == ("t", 1 / weight, weight)
+
+
+def test_a_caller_for_a_slot_is_in_the_order_of_its_execution() -> None:
+    entry: Any = {"tenant": "t", "weight": 2, "priority": 3, "due": 7.0}
+
+    assert caller_of(entry) == Caller("t", 2, 3, 7.0)
 
 
 async def test_what_was_let_go_ahead_starts_when_its_time_has_come() -> None:

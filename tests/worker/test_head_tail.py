@@ -38,3 +38,15 @@ def test_what_keeps_nothing_still_counts():
     kept.add(b"abc")
 
     assert (kept.seen, kept.truncated) == (3, True)
+
+
+def test_what_must_not_be_kept_is_masked_on_both_sides_of_the_gap():
+    def mask(data: bytes, *, begins_cut: bool = False, ends_cut: bool = False) -> bytes:
+        return b"<%d%d:%s>" % (begins_cut, ends_cut, data)
+
+    kept = HeadTail(10)
+    kept.add(b"hello")
+    assert kept.kept(mask) == b"<00:hello>"
+
+    kept.add(b"big world")
+    assert kept.kept(mask) == b"<01:hello>\n... 4 bytes left out ...\n<10:world>"

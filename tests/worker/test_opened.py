@@ -34,3 +34,8 @@ def test_what_belongs_to_another_execution_does_not_open():
 
     with pytest.raises(DecryptionFailed):
         open_entry(entry)
+
+
+def test_sealed_arguments_of_a_command_are_opened_and_those_in_clear_are_left_to_the_target():
+    assert open_entry(entry_of("command", sealed={"arguments": ["-x"]})).arguments == ["-x"]
+    assert open_entry(entry_of("command", arguments=["-x"])).arguments is None

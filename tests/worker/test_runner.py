@@ -3,136 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import redis
 from pytest_django import Settings
 
-from shared.conf import conf
 from tasks.versions import step_version
+from tests.support.worker_bench import Bench, entry, message, use
 from wire import start_guard
-from worker.entries import Flying, Held, Question
-from worker.runner import Runner, Verdict
-
-
-class Clock:
-    """Redis' time as the test says it."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-
-    def now(self) -> float:
-        return self.time
-
-
-class Outbox:
-    """Outcomes, and a way to wait for a number of them."""
-
-    def __init__(self) -> None:
-        self.outcomes: list[Any] = []
-        self.prompt: list[bool] = []
-        self._came = asyncio.Event()
-
-    def put(self, outcome: Any, *, prompt: bool = False) -> None:
-        self.outcomes.append(outcome)
-        self.prompt.append(prompt)
-        self._came.set()
-
-    async def until(self, count: int) -> list[Any]:
-        async with asyncio.timeout(60):
-            while len(self.outcomes) < count:
-                self._came.clear()
-                await self._came.wait()
-        return self.outcomes
-
-
-class Reports:
-    """What the runner says about destinations."""
-
-    def __init__(self) -> None:
-        self.flights: list[tuple[Flying, Any]] = []
-        self.late: list[Held] = []
-
-    def ended(self, flight: Flying, outcome: Any) -> None:
-        self.flights.append((flight, outcome))
-
-    def waited(self, held: Held) -> None:
-        self.late.append(held)
-
-
-class Bench:
-    """A runner with fakes around it."""
-
-    def __init__(self) -> None:
-        self.clock = Clock()
-        self.outbox = Outbox()
-        self.asked: list[list[Question]] = []
-        self.verdict: Callable[[Question], Verdict] = lambda question: start_guard.GO
-        self.reports = Reports()
-        self.guard_error: Exception | None = None
-        self.refused = asyncio.Event()
-        self.delivered: list[tuple[str, float]] = []
-        self.started = asyncio.Event()
-        self.gate = asyncio.Event()
-        self.gate.set()
-        self.runner = Runner(
-            "w1",
-            self.clock,  # type: ignore[arg-type]  # a fake
-            self.outbox,  # type: ignore[arg-type]  # a fake
-            self.deliver,
-            self.ask,
-            self.reports,
-        )
-
-    async def ask(self, incarnation: str, asked: Sequence[Question]) -> list[Verdict]:
-        if self.guard_error:
-            self.refused.set()
-            raise self.guard_error
-        self.asked.append(list(asked))
-        return [self.verdict(question) for question in asked]
-
-    async def deliver(self, entry: Any, batch: Any, started: float) -> Any:
-        self.delivered.append((entry["id"], started))
-        self.started.set()
-        await self.gate.wait()
-        if entry["id"] == "broken":
-            raise RuntimeError("planted")
-        return {"verb": "succeeded", "outcome": "SUCCEEDED"}
-
-    async def until_delivered(self, count: int) -> None:
-        async with asyncio.timeout(60):
-            while len(self.delivered) < count:
-                self.started.clear()
-                await self.started.wait()
-
-    def take(self, *entries: Any) -> None:
-        self.runner.accept(message("r:1", *entries), 100)
-
-
-def message(incarnation: str, *entries: Any) -> Any:
-    return {"incarnation": incarnation, "executions": list(entries)}
-
-
-def entry(
-    name: str, token: int, *, due: float = 1000.0, priority: int = 5, revision: int = 1
-) -> Any:
-    return {
-        "id": name,
-        "revision": revision,
-        "token": token,
-        "due": due,
-        "priority": priority,
-        "start_by": int((due + 10) * 1000),
-        "attempt": 1,
-        "max_attempts": 2,
-    }
-
-
-def use(settings: Settings, **knobs: Any) -> None:
-    settings.PUNCTUAL = replace(conf(), **knobs)
+from worker.entries import Held, Question
+from worker.runner import Verdict
 
 
 async def test_due_work_is_delivered_and_its_outcome_names_token_and_worker() -> None:
@@ -314,6 +195,38 @@ async def test_bytes_are_bounded_too(settings: Settings) -> None:
     assert [outcome["id"] for outcome in bench.outbox.outcomes] == ["b"]
 
 
+async def test_what_a_stopping_worker_hands_back_takes_no_bytes_of_its_hold(
+    settings: Settings,
+) -> None:
+    use(settings, worker_hold_bytes=150)
+    bench = Bench()
+    bench.take(entry("a", 1, due=2000.0))
+
+    bench.runner.stop_taking()
+
+    [outcome] = bench.outbox.outcomes
+    assert (outcome["id"], outcome["verb"]) == ("a", "released")
+    whole = message("r:1", entry("b", 2))
+    [b] = whole["executions"]
+    assert bench.runner._hold_bytes.add(Held(2000.0, 5, 2, b, whole, 150), 1000.0)
+
+
+async def test_large_payloads_in_its_message_cost_a_tenant_nothing(settings: Settings) -> None:
+    use(settings, worker_hold_bytes=1600)
+    bench = Bench()
+
+    def of(tenant: str, token: int, payload: int = 0) -> Any:
+        parts = {"tenant": tenant, "payload": "p" * payload}
+        return {**entry(f"{tenant}{token}", token, due=2000.0), **parts}
+
+    bench.runner.accept(message("r:1", of("a", 1, 1000), of("b", 2)), 1100)
+    bench.runner.accept(message("r:1", of("a", 3)), 400)
+    bench.runner.accept(message("r:1", of("b", 4), of("a", 5)), 100)
+
+    # The last 100 bytes are kept: for those who have fewer than that.
+    assert [outcome["id"] for outcome in bench.outbox.outcomes] == ["a5"]
+
+
 async def test_a_question_whose_answer_was_lost_is_asked_again_with_the_same_nonce() -> None:
     bench = Bench()
     bench.guard_error = redis.ConnectionError("away")
@@ -383,6 +296,31 @@ async def test_a_cancelled_request_reports_cancelled() -> None:
     assert (outcome["id"], outcome["verb"], outcome["outcome"]) == ("a", "cancelled", "CANCELLED")
     bench.gate.set()
     await bench.outbox.until(2)
+
+
+async def test_what_is_cancelled_before_its_first_step_reports_it_and_leaves_its_slot(
+    settings: Settings,
+) -> None:
+    use(settings, worker_capacity=1)
+    bench = Bench()
+
+    def verdict(question: Question) -> Verdict:
+        if question.token == 1:
+            asyncio.get_running_loop().call_soon(bench.runner.cancel, [1])
+        return start_guard.GO
+
+    bench.verdict = verdict
+    bench.gate.clear()
+    bench.take(entry("cancelled", 1), entry("next", 2))
+    await bench.outbox.until(1)
+    bench.gate.set()
+    outcomes = await bench.outbox.until(2)
+
+    assert [(row["id"], row["verb"]) for row in outcomes] == [
+        ("cancelled", "cancelled"),
+        ("next", "succeeded"),
+    ]
+    assert not bench.runner.flying
 
 
 async def test_a_long_request_is_announced_once() -> None:
@@ -490,105 +428,3 @@ async def test_work_of_two_incarnations_is_asked_for_apart() -> None:
 
 
 # --- destinations --------------------------------------------------------------------------------
-
-
-def call_of(name: str, token: int, host: str = "api.example.com", **parts: Any) -> Any:
-    made = entry(name, token, **parts)
-    return {**made, "tenant": "t", "destination": host, "limits": "", "target": {}}
-
-
-async def test_the_guard_is_told_the_destination_and_its_limits() -> None:
-    bench = Bench()
-
-    bench.take({**call_of("a", 1), "limits": "1,5,", "target": {"timeout_seconds": 10}})
-    await bench.outbox.until(1)
-
-    [[question]] = bench.asked
-    assert (question.destination, question.limits) == ("t:api.example.com", "1,5,")
-    assert question.runtime_ms == 10_000
-
-
-@pytest.mark.parametrize(
-    ("verdict", "reason"),
-    [(start_guard.CIRCUIT_OPEN, "circuit_open"), (start_guard.NO_SLOT, "destination_rate")],
-)
-async def test_what_has_no_room_is_handed_back_with_the_reason(verdict: int, reason: str) -> None:
-    bench = Bench()
-    bench.verdict = lambda question: [verdict, 1_030_000]
-
-    bench.take(call_of("a", 1))
-    (said,) = await bench.outbox.until(1)
-
-    assert said == {"verb": "deferred", "id": "a", "token": 1, "reason": reason, "until": 1030.0}
-    assert (bench.runner.held_count, bench.delivered) == (0, [])
-
-
-async def test_a_kept_slot_is_waited_for_and_asked_for_again() -> None:
-    bench = Bench()
-
-    def verdict(question: Question) -> Verdict:
-        if bench.clock.time > 1000.0:
-            return start_guard.GO
-        bench.clock.time = 1000.021
-        return [start_guard.SLOT_KEPT, 1_000_020]
-
-    bench.verdict = verdict
-
-    bench.take(call_of("a", 1))
-    (said,) = await bench.outbox.until(1)
-
-    assert said["verb"] == "succeeded"
-    assert bench.delivered == [("a", 1000.021)]
-    assert [len(asked) for asked in bench.asked] == [1, 1]
-
-
-async def test_what_finds_no_place_goes_when_one_of_its_destination_ends() -> None:
-    bench = Bench()
-    bench.gate.clear()
-    places = [start_guard.PLACED]
-    bench.verdict = lambda question: (
-        places.pop() if places else [start_guard.NO_PLACE, int(bench.clock.time * 1000) + 250]
-    )
-
-    bench.take(call_of("a", 1), call_of("b", 2))
-    await bench.until_delivered(1)
-    assert bench.runner.held_count == 1
-    places.append(start_guard.PLACED)
-    bench.gate.set()
-    await bench.outbox.until(2)
-
-    assert [name for name, _ in bench.delivered] == ["a", "b"]
-    assert [flight.verdict for flight, _ in bench.reports.flights] == [start_guard.PLACED] * 2
-
-
-async def test_a_destination_that_hangs_leaves_slots_to_others_and_its_surplus_goes_back(
-    settings: Settings,
-) -> None:
-    use(settings, worker_capacity=4)
-    bench = Bench()
-    bench.gate.clear()
-
-    bench.take(*(call_of(f"slow{number}", number, "slow.example") for number in range(6)))
-    bench.take(call_of("quick", 99, "quick.example"))
-    await bench.until_delivered(3)
-    assert sorted(name for name, _ in bench.delivered) == ["quick", "slow0", "slow1"]
-    # Too long for what can start elsewhere: it is parked, and dispatch hears of it.
-    bench.clock.time += 4
-    said = [one for one in await bench.outbox.until(7) if one["verb"] != "started"]
-
-    assert [one["reason"] for one in said] == ["destination_in_flight"] * 4
-    assert [held.entry["id"] for held in bench.reports.late] == [f"slow{n}" for n in range(2, 6)]
-    bench.gate.set()
-    await bench.outbox.until(10)
-
-
-async def test_the_probe_is_told_apart() -> None:
-    bench = Bench()
-    bench.verdict = lambda question: start_guard.PROBE
-
-    bench.take(call_of("a", 1))
-    await bench.outbox.until(1)
-
-    [(flight, outcome)] = bench.reports.flights
-    assert flight.probe
-    assert outcome["verb"] == "succeeded"

@@ -77,7 +77,7 @@ def test_a_begun_run_has_its_input_its_deadline_and_all_steps_ahead(tenant: Tena
     begin_due(EVERYWHERE, 10)
 
     run = WorkflowRun.objects.get(pk=run_id)
-    assert open_input(run.sealed_input, run_id) == {"n": 1}
+    assert open_input(run.sealed_input, tenant.id, run_id) == {"n": 1}
     assert run.deadline_at - run.began_at == timedelta(seconds=90)
     assert (run.take, run.phase, run.execution_id, run.root_id) == (1, "running", run_id, run_id)
     assert states(run_id) == {"a": "PENDING", "b": "PENDING"}

@@ -11,7 +11,8 @@ from django.db import connection
 from executions.changes import changing
 from executions.models import Execution, WorkflowRun
 from executions.ownership import fence, restored
-from tasks.models import Task
+from executions.triggering.triggers import run_task
+from tasks.models import Task, TaskBudget
 from tasks.transitions import Pause
 from tenants.models import Tenant
 from tenants.services.tenants import resume_tenant, suspend_tenant
@@ -19,6 +20,7 @@ from tests.factories import ACTOR, make_tenant
 from tests.support.child_runs import runs
 from tests.support.workflow_steps import claim, end, start_step
 from tests.support.workflows import (
+    admit,
     begin_children,
     begin_run,
     calls,
@@ -216,3 +218,32 @@ def test_a_child_that_is_asked_for_in_a_suspension_waits_for_its_end(
     assert (found.held, found.gated, found.reason) == (bool(limit), bool(limit), "")
     begin_children()
     assert len(children()) == 1
+
+
+def test_a_child_that_is_let_through_again_counts_once_in_its_budget(
+    tenant: Tenant, on_commit: Any
+):
+    run_id, child = asked(tenant, budget=[{"unit": "runs", "limit": 10}])
+    admit()
+    assert used(child) == 1
+
+    pause(tenant, run_id, on_commit)
+    assert used(child) == 0
+    resume(tenant, run_id, on_commit)
+    begin_children()
+
+    assert len(children()) == 1
+    assert used(child) == 1
+
+
+def test_a_child_that_waited_for_the_gate_gives_nothing_back(tenant: Tenant, on_commit: Any):
+    run_id, child = asked(tenant, budget=[{"unit": "runs", "limit": 10}])
+    run_task(tenant.id, child.id, None, actor=ACTOR)
+
+    pause(tenant, run_id, on_commit)
+
+    assert used(child) == 1
+
+
+def used(task: Task) -> int:
+    return int(TaskBudget.objects.get(task_id=task.id).used)

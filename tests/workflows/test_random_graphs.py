@@ -127,7 +127,9 @@ class Drive:
             run.ended[key, item] = status
         now, succeeded = database_now(), status == "SUCCEEDED"
         outcome = status if status in ("SUCCEEDED", "CANCELLED") else "FAILED"
-        sealed = seal_json(f"{key} {item}", result_context(row.id)) if succeeded else None
+        sealed = (
+            seal_json(f"{key} {item}", result_context(row.tenant_id, row.id)) if succeeded else None
+        )
         parts: dict[str, Any] = {} if succeeded else {"error_code": "http_status"}
         return Finish(
             row.id,

@@ -14,6 +14,7 @@ from tasks.validation.input_schema import _REFUSED
 from tasks.validation.workflow import FIELDS
 from tasks.workflow.expressions import STATUSES
 from tests.architecture import tree
+from workflows.deadlocks import RUNS_WAIT
 
 PAGE = tree.REPOSITORY / "docs" / "reference" / "workflows.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -99,7 +100,7 @@ def table_of_workflow() -> list[tuple[str, str]]:
 def test_a_failed_step_has_one_of_the_codes_of_the_page():
     written = found_in(r"Failure\(\s*\"([a-z_]+)\"", "workflows/")
 
-    assert codes("Code of a failed step") == {*written, "deadline_exceeded"}
+    assert codes("Code of a failed step") == {*written, "deadline_exceeded", RUNS_WAIT}
 
 
 def test_a_refused_call_has_one_of_the_codes_of_the_page():

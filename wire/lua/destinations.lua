@@ -1,12 +1,6 @@
--- Part of start.lua: the destinations of a tick that are checked further, and why their work waits.
--- Uses now, changed and places, and the answers that start.lua names.
--- How far ahead a slot is kept, and how long it stays good after its moment: at most 125 % of the
--- rate starts within any second. In milliseconds, as everything here.
-local KEEP_AHEAD, SLOT_GOOD = 2000, 250
--- Slots within this hundredth of a second are taken at once: with a high rate nearly all work of a
--- tick would have to ask twice.
-local TOGETHER = 10
-local ASK_AGAIN, HOT = 250, 10000
+-- Part of start.lua: the destinations and tenants of a tick that are checked further. Uses now, changed
+-- and places.
+local HOT = 10000
 
 -- Only destinations with limits, or whose circuit is not closed, are checked further.
 local special = {}
@@ -41,58 +35,5 @@ local function note(destination, moment)
   if not destination.noted then
     destination.noted = true
     redis.call('ZADD', 'punctual:hot', 'GT', string.format('%d', moment + HOT), destination.name)
-  end
-end
-
--- Takes or keeps a slot of the rate (GCRA); answers nothing when it may start now.
-local function slot_refused(destination, token, start_by)
-  local kept = redis.call('GETDEL', 'punctual:slot:' .. token)
-  local slot = kept and tonumber(kept)
-  if slot and now < slot then
-    redis.call('SET', 'punctual:slot:' .. token, kept, 'PX', string.format('%d', slot - now + 1000))
-    return SLOT_KEPT, slot
-  end
-  if slot and now <= slot + SLOT_GOOD then
-    return nil
-  end
-  local free = destination.free
-  if not free then
-    free = tonumber(redis.call('GET', 'punctual:rate:' .. destination.name) or '') or 0
-  end
-  free = math.max(now, free)
-  slot = math.ceil(free)
-  if slot > now + KEEP_AHEAD or slot > start_by then
-    return NO_SLOT, slot
-  end
-  destination.free = free + 1000 / destination.rate
-  if slot > now + TOGETHER then
-    redis.call('SET', 'punctual:slot:' .. token, string.format('%d', slot),
-               'PX', string.format('%d', slot - now + 1000))
-    return SLOT_KEPT, slot
-  end
-end
-
--- Answers why the destination takes no start now, and the moment to ask again; nothing when it does.
-local function refused(destination, token, start_by)
-  if destination.open_until then
-    if now < destination.open_until then
-      return CIRCUIT_OPEN, destination.open_until
-    end
-    if destination.probe ~= '' and now < destination.probe_until then
-      return CIRCUIT_OPEN, destination.probe_until
-    end
-  end
-  if destination.most then
-    local key = 'punctual:flying:' .. destination.name
-    if not destination.flying then
-      redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%d', now))
-      destination.flying = redis.call('ZCARD', key)
-    end
-    if destination.flying >= destination.most then
-      return NO_PLACE, now + ASK_AGAIN
-    end
-  end
-  if destination.rate then
-    return slot_refused(destination, token, start_by)
   end
 end

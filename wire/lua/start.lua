@@ -1,9 +1,10 @@
 -- Decides for a tick's worth of executions, atomically, which may start.
--- KEYS[1] incarnation, then the destinations of the questions, each once. ARGV: incarnation of the
--- message, worker, then of each destination its limits ('' for none, else "breaker,most,rate" as
--- "1,5,2.5"), then of each execution token, start-by (ms) and nonce, and where destinations are
--- named also the number of its own (0: none) and for how long it may run (ms). The nonce tells a
--- question that is asked again, because its answer was lost, from a second copy of the message.
+-- KEYS[1] incarnation, then the destinations and limited tenants of the questions, each once. ARGV:
+-- incarnation of the message, worker, then of each destination its limits ('' for none, else
+-- "breaker,most,rate" as "1,5,2.5"), then of each execution token, start-by (ms) and nonce, and
+-- where destinations are named also the number of its own (0: none), with that of its tenant as
+-- "3+7" where that is limited, and for how long it may run (ms). The nonce tells a question that is
+-- asked again, because its answer was lost, from a second copy of the message.
 -- Limits in Redis that have just changed override the given ones. Final refusals are counted.
 -- Asking is a sign of life: a worker that was away and starts at once, before its next beat, would
 -- be taken for lost and have its work run again.
@@ -11,9 +12,10 @@
 -- destination that is to be given back, as that of a probe, 0 void or started already, -1
 -- other incarnation, -2 too late; or a pair with a moment (ms): -3 its circuit is open until then,
 -- -4 its rate has no slot before, -5 as many as allowed are in flight, ask again then, -6 a slot of
--- its rate is kept for it, ask again then.
+-- its rate is kept for it, ask again then; -7 and -8 are -4 and -5 of its tenant.
 local GO, PROBE, PLACED, VOID, STALE, LATE = 1, 2, 3, 0, -1, -2
 local CIRCUIT_OPEN, NO_SLOT, NO_PLACE, SLOT_KEPT = -3, -4, -5, -6
+local TENANT_NO_SLOT, TENANT_NO_PLACE = -7, -8
 local MARKED = 86400
 
 local answers, refusals = {}, 0
@@ -24,9 +26,10 @@ local places = #KEYS - 1
 local changed = places > 0 and redis.call('EXISTS', 'punctual:limits_changed') == 1
 
 -- include: destinations
+-- include: refusals
 -- include: places
 
-local function judge(i, destination)
+local function judge(i, destination, tenant)
   local token, start_by = ARGV[i], tonumber(ARGV[i + 1])
   local key = 'punctual:guard:' .. token
   local mark = 's:' .. ARGV[2] .. '#' .. ARGV[i + 2]
@@ -34,7 +37,7 @@ local function judge(i, destination)
     return STALE
   elseif now > start_by then
     return LATE
-  elseif not destination then
+  elseif not destination and not tenant then
     if redis.call('SET', key, mark, 'NX', 'EX', MARKED) or redis.call('GET', key) == mark then
       return GO
     end
@@ -42,20 +45,36 @@ local function judge(i, destination)
   end
   local found = redis.call('GET', key)
   if found then
-    return found ~= mark and VOID or destination.probe == token and PROBE
-      or destination.most and PLACED or GO
+    return found ~= mark and VOID or destination and destination.probe == token and PROBE
+      or (destination and destination.most or tenant and tenant.most) and PLACED or GO
   end
-  local refusal, moment = refused(destination, token, start_by)
+  local refusal, moment = refused(destination, tenant, token, start_by)
   if refusal then
-    note(destination, moment)
     return { refusal, moment }
   end
   redis.call('SET', key, mark, 'EX', MARKED)
-  return started(destination, token, tonumber(ARGV[i + 4]))
+  local runtime = tonumber(ARGV[i + 4])
+  local placed = tenant and started(tenant, token, runtime) or GO
+  local answer = destination and started(destination, token, runtime) or GO
+  return answer == GO and placed or answer
+end
+
+-- The destination and the tenant of a question that are checked further.
+local function places_of(numbers)
+  local number = tonumber(numbers)
+  if number then
+    return special[number]
+  end
+  local destination, tenant = string.match(numbers, '^(%d+)%+(%d+)$')
+  return special[tonumber(destination)], special[tonumber(tenant)]
 end
 
 for i = 3 + places, #ARGV, places > 0 and 5 or 3 do
-  local answer = judge(i, places > 0 and special[tonumber(ARGV[i + 3])])
+  local destination, tenant
+  if places > 0 then
+    destination, tenant = places_of(ARGV[i + 3])
+  end
+  local answer = judge(i, destination, tenant)
   if answer == VOID or answer == STALE or answer == LATE then
     refusals = refusals + 1
   end

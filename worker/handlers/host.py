@@ -17,11 +17,13 @@ import orjson
 
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
+from shared.fair_slots import FairSlots
 from shared.instants import format_instant
 from wire.messages import Entry
 from wire.outcomes import ProgressRow
 from wire.poison import ALONE_AFTER
 from worker.endings import LOG_BYTES, Ending, Kind, interrupted
+from worker.entries import caller_of
 from worker.handlers.frames import Answer, Job
 from worker.handlers.process import CannotStart, HandlerProcess
 from worker.handlers.reporting import ProgressReport
@@ -40,7 +42,7 @@ class HandlerHost:
         self._say = say
         self._stopping = stopping
         self._idle: list[HandlerProcess] = []
-        self._room = asyncio.Semaphore(conf().handler_slots)
+        self._slots = FairSlots(conf().handler_slots)
 
     async def run(self, entry: Entry) -> Ending:
         """Run one attempt of a handler; a cancel ends it within its grace."""
@@ -51,7 +53,7 @@ class HandlerHost:
             job = _job(entry)
         except DecryptionFailed as error:
             return Ending(Kind.FAILED, "internal", error.message)
-        async with self._room:
+        async with self._slots.slot(caller_of(entry)):
             if self._stopping.said:
                 return interrupted(Why.STOPPING, 0.0, HeadTail(0))
             return await self._in_process(entry, job)

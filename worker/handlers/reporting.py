@@ -48,7 +48,7 @@ class ProgressReport:
     def _tell_newest(self) -> bool:
         if self._newest is None:
             return False
-        context = progress_context(self._entry["id"])
+        context = progress_context(self._entry["tenant"], self._entry["id"])
         self._say(
             {
                 "verb": "progress",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,10 +19,14 @@ import orjson
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput
+from shared.fair_slots import FairSlots
 from shared.instants import format_instant
+from shared.named_secrets.masking import masked_document
+from shared.named_secrets.opened import Secrets, SecretUnavailable, secrets_of
 from shared.strict_json import read_json
-from wire.messages import Entry
+from wire.messages import Entry, Shared
 from worker.endings import RESULT_BYTES, Ending, Kind, interrupted
+from worker.entries import caller_of
 from worker.head_tail import HeadTail
 from worker.interruption import Limits, Stopping, Why, run_to_end
 from worker.opened import Opened, open_entry
@@ -36,26 +41,31 @@ class CommandRunner:
 
     def __init__(self, stopping: Stopping) -> None:
         self._stopping = stopping
-        self._room = asyncio.Semaphore(conf().command_slots)
+        self._slots = FairSlots(conf().command_slots)
 
-    async def run(self, entry: Entry) -> Ending:
+    async def run(self, entry: Entry, batch: Shared) -> Ending:
         """Run one attempt of a command; a cancel ends it within its grace."""
         try:
             opened = open_entry(entry)
+            secrets = secrets_of(entry["target"], batch.get("named_secrets", {}), entry["tenant"])
+            environment = _environment(entry, opened, secrets)
         except DecryptionFailed as error:
             return Ending(Kind.FAILED, "internal", error.message)
-        refused = _refusal(entry, opened.target.get("environment", {}))
+        except SecretUnavailable as error:
+            return Ending(Kind.REFUSED, error.code, error.message)
+        refused = _refusal(entry, environment)
         if refused:
             return Ending(Kind.REFUSED, "command_failed", refused)
         try:
             account = account_of_programs(conf().command_user)
         except NoAccount as error:
             return Ending(Kind.REFUSED, "command_failed", str(error))
-        invocation = _invocation(entry, opened, account)
-        async with self._room:
+        invocation = _invocation(entry, opened, environment, account)
+        async with self._slots.slot(caller_of(entry)):
             if self._stopping.said:
                 return interrupted(Why.STOPPING, 0.0, HeadTail(0))
-            return await self._run(entry["target"], Program(invocation))
+            ending = await self._run(entry["target"], Program(invocation))
+        return _masked(ending, secrets) if secrets else ending
 
     async def _run(self, target: dict[str, Any], program: Program) -> Ending:
         limits = Limits(target["timeout_seconds"], target["cancel_grace_seconds"])
@@ -94,7 +104,26 @@ def _refusal(entry: Entry, environment: Mapping[str, str]) -> str:
     return ""
 
 
-def _invocation(entry: Entry, opened: Opened, account: Account | None) -> Invocation:
+def _environment(entry: Entry, opened: Opened, secrets: Secrets) -> dict[str, str]:
+    """Return the variables of the task with its secrets; raise SecretUnavailable."""
+    if secrets:
+        secrets.require_target(entry["target"])
+    fill = secrets.join if opened.rendered else secrets.fill
+    written: Mapping[str, Any] = opened.target.get("environment", {})
+    return {name: fill(text) for name, text in written.items()} if secrets else dict(written)
+
+
+def _masked(ending: Ending, secrets: Secrets) -> Ending:
+    """Return the ending with the secrets masked in the output of the program."""
+    result = ending.result
+    if result is not None:
+        result = masked_document(result, secrets)
+    return replace(ending, result=result, mask=secrets.mask)
+
+
+def _invocation(
+    entry: Entry, opened: Opened, environment: Mapping[str, str], account: Account | None
+) -> Invocation:
     target = entry["target"]
     arguments = target["arguments"] if opened.arguments is None else opened.arguments
     scheduled_for = datetime.fromtimestamp(entry["scheduled_for"], UTC)
@@ -102,7 +131,7 @@ def _invocation(entry: Entry, opened: Opened, account: Account | None) -> Invoca
         argv=(conf().allowed_commands[target["command"]], *arguments),
         environment={
             "PATH": _PATH,
-            **opened.target.get("environment", {}),
+            **environment,
             "PUNCTUAL_EXECUTION_ID": entry["id"],
             "PUNCTUAL_TASK_ID": entry["task"],
             "PUNCTUAL_ATTEMPT": str(entry["attempt"]),

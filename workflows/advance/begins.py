@@ -89,7 +89,7 @@ class Beginnings:
                 max_parallel=step["max_parallel"],
                 min_success_share=step["min_success_share"],
             )
-            sealed = seal_items(prepared.items, run.row.id, number)
+            sealed = seal_items(prepared.items, run.row.tenant_id, run.row.id, number)
             items = prepared.items
             kept = kept_ends(run.row.id, number, earlier) if earlier else []
             run.changes.ends.extend(kept)
@@ -188,7 +188,7 @@ class Beginnings:
 
     def _execute(self, number: int, item: int, payload: Any) -> None:
         execution_id = new_id()
-        sealed = seal_payload(payload, execution_id)
+        sealed = seal_payload(payload, self._run.row.tenant_id, execution_id)
         self._bytes += len(sealed)
         child = self._run.plan.steps[number].get("workflow_id")
         begin = StepBegin(execution_id, number, item, sealed, UUID(child) if child else None)

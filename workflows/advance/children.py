@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from shared.sql import rows
-from tasks.definition import WORKFLOW_POOL
+from tasks.definition import WORKFLOW_POOL, is_limited
 from tasks.models import Task
 from workflows.advance.records import Failure, RunRow
 
@@ -24,7 +24,7 @@ def refusal(row: RunRow, workflow_id: UUID) -> Failure | None:
         return Failure("depth_exceeded", f"Runs stand at most {DEEPEST} deep in each other.")
     if child.status == "CANCELLED":
         return Failure("workflow_cancelled", "The workflow is cancelled.")
-    if child.limited:
+    if is_limited(child.schedule):
         above = {found[0] for found in rows("workflow_takes/ancestors", {"run": row.id})}
         if workflow_id in above:
             message = "The workflow has a limit, and this run has a place of it already."

@@ -102,7 +102,7 @@ def _begin(run: Run, number: int) -> bool:
         _note(run, StepEnd(number, COMPENSATION, "FAILED", failure=failure), undone=False)
         return False
     execution_id = new_id()
-    sealed = seal_payload(payload, execution_id)
+    sealed = seal_payload(payload, run.row.tenant_id, execution_id)
     run.changes.begins.append(StepBegin(execution_id, number, COMPENSATION, sealed))
     run.states[number] = StepState.COMPENSATING
     return True

@@ -27,7 +27,9 @@ def end_of(run: Run, status: StepState) -> RunEnd:
     result, reason = None, run.reason if run.reason in ENDING else ""
     if run.row.parent_run is not None and status is StepState.SUCCEEDED:
         try:
-            result = seal_json(_outputs(run), result_context(run.row.execution_id))
+            result = seal_json(
+                _outputs(run), result_context(run.row.tenant_id, run.row.execution_id)
+            )
         except (OutputInvalid, DecryptionFailed) as wrong:
             reason = failure_of(wrong).code
     return RunEnd(run.row, STATUS_OF[status], reason, result)

@@ -43,19 +43,19 @@ class OutputInvalid(Exception):
         self.failure = failure
 
 
-def output_of(ended: Ended) -> Any:
+def output_of(ended: Ended, tenant_id: UUID) -> Any:
     """Return the output of a succeeded execution: its result, or the JSON that it answered.
 
     An answer that is not JSON is null. Raise OutputInvalid for one that was cut, is too large or
     cannot be kept, and for a run without a result, DecryptionFailed where no key opens it.
     """
     if ended.result is not None:
-        return checked(open_json(ended.result, result_context(ended.id)))
+        return checked(open_json(ended.result, result_context(tenant_id, ended.id)))
     if ended.response is None:
         if ended.reason in _WITHOUT_RESULT:
             raise OutputInvalid(_WITHOUT_RESULT[ended.reason])
         return None
-    return checked(_answered(ended.response, ended.id))
+    return checked(_answered(ended.response, tenant_id, ended.id))
 
 
 def bounded_outputs(keys: Iterable[str], outputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def checked(value: Any) -> Any:
     return value
 
 
-def _answered(sealed: bytes, execution_id: UUID) -> Any:
-    answer = open_json(sealed, response_context(execution_id))
+def _answered(sealed: bytes, tenant_id: UUID, execution_id: UUID) -> Any:
+    answer = open_json(sealed, response_context(tenant_id, execution_id))
     if "headers" not in answer:
         # The log of a handler or a command that returned nothing.
         return None

@@ -72,6 +72,7 @@ def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[
     found: dict[UUID, dict[int, FanRow]] = defaultdict(dict)
     if not runs:
         return found
+    tenants = {run.id: run.tenant_id for run in runs}
     for run_id, step, take, *counts, began_at, sealed in rows(
         "workflow_runs/fans", {"runs": [run.id for run in runs]}
     ):
@@ -88,7 +89,7 @@ def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[
             failed=failed,
             skipped=skipped,
         )
-        items = partial(open_items, sealed, run_id, step)
+        items = partial(open_items, sealed, tenants[run_id], run_id, step)
         found[run_id][step] = FanRow(take, fan, items, began_at)
     return found
 
@@ -106,9 +107,11 @@ def signals(told: Iterable[Told]) -> dict[UUID, Any]:
     """Return what signals have brought, by their ids; null of one that no key opens."""
     wanted = [one.execution_id for one in told if one.kind == "signal"]
     found: dict[UUID, Any] = {}
-    for signal_id, sealed in rows("workflow_signals/read", {"ids": wanted}) if wanted else ():
+    for signal_id, tenant_id, sealed in (
+        rows("workflow_signals/read", {"ids": wanted}) if wanted else ()
+    ):
         try:
-            found[signal_id] = open_signal(sealed, signal_id)
+            found[signal_id] = open_signal(sealed, tenant_id, signal_id)
         except DecryptionFailed:
             log.error("signal_unreadable", extra={"signal_id": str(signal_id)})
     return found

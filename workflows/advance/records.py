@@ -54,12 +54,16 @@ class Ending(Protocol):
 
 
 class RunEnd(NamedTuple):
-    """The end of a run: its status, why, and the sealed result of one that a step began."""
+    """The end of a run: its status, why, and the sealed result of one that a step began.
+
+    ``message`` is the error of one that has failed without a failed step.
+    """
 
     row: Ending
     status: str
     reason: str
     result: bytes | None = None
+    message: str = ""
 
 
 class Told(NamedTuple):

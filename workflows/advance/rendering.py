@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
+from shared.named_secrets.references import Parts, split
 from tasks.step_definitions import is_rendered
 from tasks.workflow.references import (
     Budget,
@@ -46,7 +47,8 @@ def own_of(step: Mapping[str, Any], scope: Scope) -> Any:
         "payload": payload,
         "arguments": [_argument(text, scope, budget) for text in target["arguments"]],
         "environment": {
-            name: _argument(text, scope, budget) for name, text in target["environment"].items()
+            name: _around_secrets(text, lambda part: _argument(part, scope, budget))
+            for name, text in target["environment"].items()
         },
     }
 
@@ -67,11 +69,27 @@ def _url(written: str, scope: Scope, budget: Budget) -> str:
     return found
 
 
-def _header(name: str, written: str, scope: Scope, budget: Budget) -> str:
+def _header(name: str, written: str, scope: Scope, budget: Budget) -> str | Parts:
+    return _around_secrets(written, lambda text: _header_text(name, text, scope, budget))
+
+
+def _header_text(name: str, written: str, scope: Scope, budget: Budget) -> str:
     found = render_text(written, scope, as_text, budget)
     if _CONTROLS.search(found):
         raise TemplateInvalid(f"The header {name} would have a line break or a control character.")
     return found
+
+
+def _around_secrets(written: str, render_one: Callable[[str], str]) -> str | Parts:
+    """Return a text, or with named secrets its parts, each rendered by itself.
+
+    A worker inserts the secrets. What a template inserts is in a part of its own, where no worker
+    looks for the name of a secret: no answer of a receiver can ask for one.
+    """
+    parts = split(written)
+    if isinstance(parts, str):
+        return render_one(parts)
+    return [render_one(part) if isinstance(part, str) else part for part in parts]
 
 
 def _argument(written: str, scope: Scope, budget: Budget) -> str:

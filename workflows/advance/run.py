@@ -172,7 +172,7 @@ class Run:
             failure = Failure(ended.error_code or ended.reason, ended.error_message)
         elif state is StepState.SUCCEEDED and step in self.named:
             try:
-                output = output_of(ended)
+                output = output_of(ended, self.row.tenant_id)
             except (OutputInvalid, DecryptionFailed) as wrong:
                 state, failure = StepState.FAILED, failure_of(wrong)
         reason = ended.reason if failure is None else failure.code
@@ -198,7 +198,7 @@ class Run:
         """End an open or waiting step; its dependents are judged later."""
         number = end.step
         if number in self.named and state is StepState.SUCCEEDED:
-            end.output = seal_output(output, self.row.id, number, -1, self.row.take)
+            end.output = self._sealed(output, number)
             self.known.learn(number, output)
         if end.started_at is None:
             end.started_at = waiting.begin_of(self, number)
@@ -336,12 +336,16 @@ class Run:
         end = StepEnd(number, -1, STATUS_OF[state], reason, failure=failure)
         if state is StepState.SUCCEEDED and number in self.named:
             output = made.output if made else None
-            end.output = seal_output(output, self.row.id, number, -1, self.row.take)
+            end.output = self._sealed(output, number)
         self._keep_items(number)
         self.takes[number] = self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number
         self.append(end)
+
+    def _sealed(self, output: Any, number: int, item: int = -1) -> bytes:
+        row = self.row
+        return seal_output(output, row.tenant_id, row.id, number, item, row.take)
 
     def _end_item(self, end: StepEnd, output: Any) -> None:
         row = self.fans.get(end.step)
@@ -350,8 +354,7 @@ class Run:
         if end.status == "SUCCEEDED":
             row.fan.succeeded += 1
             if end.step in self.named:
-                key = (self.row.id, end.step, end.item, self.row.take)
-                end.output = seal_output(output, *key)
+                end.output = self._sealed(output, end.step, end.item)
         else:
             row.fan.failed += 1
         self.changes.fans.add(end.step)

@@ -42,7 +42,7 @@ class Outputs(Mapping[str, Any]):
         if number not in self._opened:
             sealed = self._sealed[number]
             self._opened[number] = open_output(
-                sealed, self._row.id, number, -1, self._takes[number]
+                sealed, self._row.tenant_id, self._row.id, number, -1, self._takes[number]
             )
         return self._opened[number]
 
@@ -97,12 +97,12 @@ class Known:
             *((end.item, row.take, end.output) for end in ends if end.step == number),
         ]:
             if sealed is not None and item >= 0:
-                found[item] = open_output(sealed, run_id, number, item, take)
+                found[item] = open_output(sealed, self._row.tenant_id, run_id, number, item, take)
         return found
 
     @cached_property
     def _input(self) -> Any:
-        return open_input(self._row.sealed_input, self._row.id)
+        return open_input(self._row.sealed_input, self._row.tenant_id, self._row.id)
 
     @cached_property
     def _run(self) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from django.db import DatabaseError, transaction
 
 from executions.dispatch.handing_on import Chance, HandingOn
 from shared.encryption import DecryptionFailed
+from workflows import in_flight
 from workflows.advance import reading
 from workflows.advance.handing_on import in_places_left
 from workflows.advance.records import RunRow, Told
@@ -80,6 +81,9 @@ def _advance(
         by_id[event.run_id].apply(event, ended)
     for one in runs:
         one.judge()
+    if ended or any(one.changes.begins for one in runs):
+        # First of all that this transaction waits for after its runs: names of events, tasks.
+        in_flight.follow_ends({row.tenant_id for row in locked})
     write(runs, partial(hand_on, told))
     return runs, len(told) >= MOST_TOLD
 

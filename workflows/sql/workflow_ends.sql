@@ -1,6 +1,6 @@
 -- name: end_runs
--- Moves runs from RUNNING to their end, in the history, and tells the run whose step one was. The
--- columns are those of complete/cancel, with the tenant.
+-- Moves runs from RUNNING to their end, in the history, or from PENDING those that never begin, and
+-- tells the run whose step one was. The columns are those of complete/cancel, with the tenant.
 WITH given AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(statuses)s::text[], %(reasons)s::text[], %(error_codes)s::text[],
@@ -8,7 +8,7 @@ WITH given AS (
     ) AS g (id, status, reason, error_code, error_message, sealed_result)
 ), gone AS (
     DELETE FROM open_executions e
-    WHERE e.id = ANY(%(ids)s::uuid[]) AND e.pool = 'workflow' AND e.status = 'RUNNING'
+    WHERE e.id = ANY(%(ids)s::uuid[]) AND e.pool = 'workflow' AND e.status = %(before)s
     RETURNING e
 ), kept AS (
     INSERT INTO ended_executions
@@ -16,7 +16,7 @@ WITH given AS (
     CROSS JOIN LATERAL jsonb_populate_record(d.e, jsonb_build_object(
         'status', g.status, 'reason', g.reason, 'finished_at', now(), 'lease_expires_at', NULL,
         'error_code', g.error_code, 'error_message', g.error_message,
-        'sealed_result', g.sealed_result)) AS r
+        'sealed_result', g.sealed_result, 'key_place', NULL, 'gated', false)) AS r
     ON CONFLICT (id) DO NOTHING RETURNING id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
@@ -28,7 +28,7 @@ WITH given AS (
     FROM gone d JOIN given g ON g.id = (d.e).id WHERE (d.e).step IS NOT NULL
 )
 SELECT (d.e).id, (d.e).tenant_id, g.status, (d.e).task_id, (d.e).trigger, (d.e).revision, now(),
-       CASE WHEN (d.e).counted THEN (d.e).task_id END,
+       CASE WHEN (d.e).counted OR (d.e).key_place > 0 THEN (d.e).task_id END,
        CASE WHEN (d.e).step IS NOT NULL THEN (d.e).run_id END, g.reason, (d.e).trace_context,
        (d.e).id IN (SELECT id FROM kept)
 FROM gone d JOIN given g ON g.id = (d.e).id
@@ -178,3 +178,9 @@ WITH runs AS (
     DELETE FROM workflow_inbox i USING runs WHERE i.run_id = runs.id
 )
 DELETE FROM workflow_signals s WHERE s.tenant_id = %(tenant)s
+
+-- name: remove_inbox_of
+-- Deletes what these executions and others of their runs have told the runs. Primary keys, then
+-- index workflow_inbox_of_run_idx.
+DELETE FROM workflow_inbox i USING executions e
+WHERE e.id = ANY(%(executions)s::uuid[]) AND e.run_id IS NOT NULL AND i.run_id = e.run_id

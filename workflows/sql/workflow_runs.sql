@@ -1,11 +1,14 @@
 -- name: begin
 -- Moves runs that are due from PENDING to RUNNING, under a token and a lease that never ends: no
 -- worker has them, and the statements of workers and rescue pass over such a lease. Skips runs that
--- another session changes in this moment. Index open_executions_to_begin_idx.
+-- another session changes in this moment. Where some tenants have a limit, it begins the allowed
+-- ones, those of tenants found without one, and those that a step or a retry has asked for. Index open_executions_to_begin_idx.
 WITH due AS MATERIALIZED (
     SELECT e.id FROM open_executions e
     WHERE e.pool = 'workflow' AND e.status = 'PENDING' AND NOT e.held
       AND e.due_at <= clock_timestamp() AND e.partition = ANY(%(partitions)s)
+      AND (%(unlimited)s::uuid[] IS NULL OR e.tenant_id = ANY(%(unlimited)s::uuid[])
+           OR e.run_id IS NOT NULL OR e.id = ANY(%(allowed)s::uuid[]))
     ORDER BY e.due_at LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
 ), moved AS (

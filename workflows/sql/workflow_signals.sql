@@ -46,7 +46,7 @@ RETURNING run_id
 
 -- name: read
 -- Returns what signals brought. Primary key.
-SELECT s.id, s.sealed_payload FROM workflow_signals s WHERE s.id = ANY(%(ids)s)
+SELECT s.id, s.tenant_id, s.sealed_payload FROM workflow_signals s WHERE s.id = ANY(%(ids)s)
 
 -- name: forget
 -- Deletes signals older than a day.

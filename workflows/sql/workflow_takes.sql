@@ -6,11 +6,12 @@ WITH made AS (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds,
         incarnation, worker, held, gated, counted, error_code, error_message, sealed_payload,
-        parent_id, trace_context, created_at, run_id, take)
+        parent_id, trace_context, created_at, run_id, take, concurrency_key, key_place)
     SELECT %(execution)s, t.tenant_id, t.id, t.partition, t.priority, t.pool, '', %(version)s,
            'PENDING', '', 'retry', %(scheduled_for)s, now(), 0, 1, 0, t.timeout_seconds, '', '',
-           t.limited, t.limited, false, '', '', %(sealed_payload)s, %(parent)s, %(trace)s, now(),
-           %(run)s, %(take)s
+           t.limited OR t.concurrency_key IS NOT NULL, t.limited, false, '', '',
+           %(sealed_payload)s, %(parent)s, %(trace)s, now(), %(run)s, %(take)s, t.concurrency_key,
+           CASE WHEN t.concurrency_key IS NOT NULL THEN 0 END
     FROM tasks t WHERE t.id = %(task)s
     RETURNING id, tenant_id, task_id, partition
 ), logged AS (
@@ -50,17 +51,20 @@ SELECT id, 0, -1, 'deadline', take, tenant_id, partition, began_at, deadline_at 
 -- name: insert_children
 -- Inserts runs of the workflows that steps begin, due now, by their latest version: through the gate
 -- where they have a limit, and on hold while their task is paused, or their tenant is suspended.
+-- One under a run that has a place of the same key takes no other: they would wait for each other.
 WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds,
         incarnation, worker, held, gated, error_code, error_message, sealed_payload, parent_id,
-        created_at, run_id, step, item, take)
+        created_at, run_id, step, item, take, concurrency_key, key_place)
     SELECT c.id, t.tenant_id, t.id, t.partition, greatest(t.priority, c.priority), t.pool, '',
            t.version, 'PENDING', w.reason, 'workflow', date_trunc('milliseconds', now()), now(), 0,
-           1, 0, t.timeout_seconds, '', '', t.limited OR t.status = 'PAUSED' OR w.reason <> '',
+           1, 0, t.timeout_seconds, '', '', t.limited OR t.status = 'PAUSED' OR w.reason <> ''
+               OR k.key IS NOT NULL,
            t.limited AND w.reason = '', '', '', c.sealed_payload, c.parent_id, now(), c.run_id,
-           c.step, c.item, c.take
+           c.step, c.item, c.take, k.key, CASE WHEN k.key IS NOT NULL
+               THEN -(t.status = 'PAUSED' OR w.reason <> '')::integer END
     FROM unnest(
         %(ids)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[], %(priorities)s::smallint[],
         %(payloads)s::bytea[], %(parents)s::uuid[], %(runs)s::uuid[], %(steps)s::smallint[],
@@ -72,7 +76,22 @@ WITH made AS (
         SELECT CASE WHEN o.suspended_at IS NOT NULL AND t.status <> 'PAUSED'
                     THEN 'tenant_suspended' ELSE '' END AS reason
     ) AS w
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN t.concurrency_key IS NOT NULL AND NOT EXISTS (
+            WITH RECURSIVE above AS (
+                SELECT r.execution_id, r.parent_run FROM workflow_runs r WHERE r.id = c.run_id
+                UNION ALL
+                SELECT r.execution_id, r.parent_run
+                FROM above a JOIN workflow_runs r ON r.id = a.parent_run
+            )
+            SELECT FROM above a JOIN open_executions p ON p.id = a.execution_id
+            WHERE p.concurrency_key = t.concurrency_key AND p.key_place > 0
+        ) THEN t.concurrency_key END AS key
+    ) AS k
     RETURNING id, tenant_id, task_id
+), counted AS (
+    INSERT INTO metric_totals (series, counts)
+    SELECT ARRAY['scheduled/workflow'], ARRAY[count(*)] FROM made HAVING count(*) > 0
 )
 INSERT INTO events (tenant_id, name, subjects, tasks)
 SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)

@@ -1,14 +1,20 @@
-"""Punctual itself: an installation with every default, its runs asked for by the API."""
+"""Punctual itself: an installation with every default.
+
+Runs that begin one after the other are asked for by the API; those that begin together are started
+in one transaction by a program, as the peers' are.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from bench.installation import Installation, started
+from bench.installation import CHECKOUT, Installation, started
 from bench.peers.contender import Killable
 from bench.peers.figures import OWN
 from bench.peers.plan import Plan, payload
@@ -16,6 +22,8 @@ from bench.workflows.peers.shapes import body, shape_of
 from bench.workflows.retry import kill_everything
 from bench.workflows.runs import create, start
 from operations.proof.client import ApiClient
+
+_STARTS = "bench.workflows.peers.workers.punctual_starts"
 
 
 class Punctual(Killable):
@@ -44,8 +52,24 @@ class Punctual(Killable):
         self._running.close()
 
     def schedule(self, plan: Plan) -> None:
-        """Create the workflow, then ask for each run when it is due."""
-        asyncio.run(self._start_runs(plan))
+        """Create the workflow, then start each run when it is due, or all together."""
+        if plan.step_ms:
+            asyncio.run(self._ask_for_runs(plan))
+        else:
+            self._start_together(plan)
+
+    def _start_together(self, plan: Plan) -> None:
+        workflow_id = asyncio.run(self._create(plan))
+        subprocess.run(
+            [sys.executable, "-m", _STARTS, workflow_id, str(plan.count)],
+            env={**self._product.environment, "DJANGO_SETTINGS_MODULE": "scheduler_site.settings"},
+            cwd=CHECKOUT,
+            check=True,
+        )
+
+    async def _create(self, plan: Plan) -> str:
+        async with ApiClient(self._product.base_url, self._product.api_key) as client:
+            return await create(client, workflow(plan))
 
     def kinds(self) -> dict[int, str]:
         """Return the processes as ``manage.py ps`` names them."""
@@ -55,7 +79,7 @@ class Punctual(Killable):
         """Return nothing: the result tells the versions of this checkout anyway."""
         return {}
 
-    async def _start_runs(self, plan: Plan) -> None:
+    async def _ask_for_runs(self, plan: Plan) -> None:
         async with ApiClient(self._product.base_url, self._product.api_key) as client:
             workflow_id = await create(client, workflow(plan))
 

@@ -29,6 +29,7 @@ from dashboard.step_facts import (
 )
 from dashboard.step_pages import PARAMETERS, STEPS_AT_ONCE, page_of
 from dashboard.views.tasks import PAUSES
+from executions.gate.key_list import key_of
 from executions.loop.clocks import database_now
 from insight.explain.evidence import end_of_pause, standing_pause_of
 from insight.presentation.execution import duration_ms
@@ -36,6 +37,8 @@ from insight.presentation.workflows import present_workflow
 from insight.task_fires import fires_of
 from insight.workflow_runs import SeenRun, latest_takes, runs_of, see
 from shared.encryption import DecryptionFailed
+from shared.payload_sight import hide, is_hidden
+from tasks.budgets.keeping import present_use
 from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.revisions import own_revisions
@@ -91,6 +94,8 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "revisions": list(own_revisions(task).order_by("-version")[:_REVISIONS]),
             "definition_text": text,
             "definition_version": version_of(text),
+            "budget_use": present_use(task),
+            "key_use": key_of(tenant, task.concurrency_key) if task.concurrency_key else None,
             "needs_input": shown["input_schema"] is not None,
             "pauses": PAUSES,
             "resumes_at": end_of_pause(task, standing_pause_of(task)),
@@ -201,9 +206,9 @@ def _step(plan: Plan, number: int, status: str) -> dict[str, Any]:
         "status": status,
         "called": step_words(step, call.destination if call else ""),
         "after": begins_when(step),
-        "when": step["when"],
-        "for_each": items,
-        "items": len(items) if isinstance(items, list) else None,
+        "when": hide(step["when"]),
+        "for_each": hide(items),
+        "items": len(items) if isinstance(items, list) and not is_hidden() else None,
         "compensates": bool(step.get("compensate")),
     }
 

@@ -50,6 +50,7 @@ from insight.workflow_runs import (
     number_of,
     see,
 )
+from shared.payload_sight import hide
 from tasks.models import Task
 from tasks.validation.workflow import workflow_fields
 from tenants.choices import Role
@@ -179,7 +180,7 @@ def step(request: ConsoleRequest, run_id: UUID, key: str) -> HttpResponse:
             "is_output_long": len(output_text) > LONGEST_EDITED,
             "definition_text": definition_text,
             "after": begins_when(seen.steps[number]),
-            "when": seen.steps[number]["when"],
+            "when": hide(seen.steps[number]["when"]),
             "versions": {
                 "output": version_of(output_text, facts.is_sensitive),
                 "items": version_of(
@@ -238,6 +239,7 @@ def _head(seen: SeenRun) -> dict[str, Any]:
         "take": take.number,
         "status": str(take.execution.status),
         "execution": take.execution,
+        "error_message": hide(take.execution.error_message),
         "is_final": is_final,
         "is_begun": take.execution.status == Status.RUNNING,
         "is_paused": phase == RunPhase.PAUSED,

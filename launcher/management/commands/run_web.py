@@ -14,6 +14,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from api.pools.long_poll import ROOM
+from api.protocol.head_limit import HeadLimit
+from shared import web_counts
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 from shared.interpreter import take_short_turns
@@ -30,6 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run uvicorn in this process."""
+        self.check(tags=["tokens"])
         # uvicorn drains on a signal and then raises it again for the previous handler.
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
@@ -48,7 +51,7 @@ def _config(application: Any) -> uvicorn.Config:
         application,
         host=settings.HOST,
         port=settings.PORT,
-        http="httptools",
+        http=HeadLimit,
         ws="websockets-sansio",
         ws_max_size=16 * 1024,
         loop="uvloop",
@@ -71,6 +74,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._signalled = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._flushing: asyncio.Task[None] | None = None
 
     async def main_loop(self) -> None:
         """Check once a second whether to end, not ten times: each check wakes an idle machine."""
@@ -79,6 +83,12 @@ class _Server(uvicorn.Server):
             with suppress(TimeoutError):
                 async with asyncio.timeout(_TICK_SECONDS):
                     await self._signalled.wait()
+            await self._flush_counts()
+
+    async def _flush_counts(self) -> None:
+        """Add up what was counted, in a thread: Redis may be slow to answer, or away."""
+        if web_counts.any_waits() and (self._flushing is None or self._flushing.done()):
+            self._flushing = asyncio.create_task(asyncio.to_thread(web_counts.flush))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End at the first signal without waiting for the next check."""
@@ -90,6 +100,7 @@ class _Server(uvicorn.Server):
         """Answer the waiting long polls, then end as uvicorn does."""
         ROOM.close()
         await super().shutdown(sockets)
+        await asyncio.to_thread(web_counts.flush)
 
 
 def _listeners(host: str, port: int) -> list[socket.socket]:

@@ -13,8 +13,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from events import audit
 from operations.backup import passphrase
 from operations.backup.make import Made, make_backup
+from shared.actor import COMMAND
 from shared.command_parser import HelpFormatter, add_common_options, examples_text
 from shared.commands import FAILED, Error, PunctualCommand
 
@@ -45,6 +47,14 @@ class Command(PunctualCommand):
             made = make_backup(options["to"], words, force=options["force"])
         except OSError as error:
             raise Error(f"{options['to']}: {error.strerror}", returncode=FAILED) from error
+        audit.record_of_installation(
+            COMMAND,
+            "backup.made",
+            "backup",
+            made.path.name[:100],
+            bytes=made.bytes,
+            dump_sha256=made.dump_sha256,
+        )
         self.emit(options, _document(made), _lines(made))
         self.note("Keep the passphrase elsewhere: the backup cannot be opened without it.")
 

@@ -12,22 +12,31 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from dashboard.one_time_login import login_path
+from events import audit
 from executions.complete.outcome_stream import ensure_group
 from executions.ledger import days
 from executions.loop.clocks import database_now
 from executions.ownership import fence
 from operations.housekeeping_entries import ensure_entries
 from shared.actor import COMMAND
+from shared.exceptions import InvalidInput
 from shared.sql import rows
-from tenants.choices import SCOPES, Role
+from tenants.authority import OPERATOR
+from tenants.choices import SCOPES, Role, SignInEnd
 from tenants.models import ApiKey, Tenant
 from tenants.services import create_api_key, create_tenant, set_member
-from tenants.services.accounts import describe_account, record_change, record_password
+from tenants.services.accounts import (
+    describe_account,
+    record_change,
+    record_password,
+    refuse_weak_password,
+)
 from tenants.services.api_keys import hash_key
+from tenants.services.sign_ins import end_sign_ins
 
 FIRST_TENANT = "default"
 ADMINISTRATOR = "admin"
@@ -62,9 +71,11 @@ class Command(BaseCommand):
         if options["as_json"]:
             self.stdout.write(json.dumps(made))
         else:
+            login = login_url or "with the password given"
+            if login_url and not self.stdout.isatty():
+                login = "by the link that `manage.py accounts login-link admin` prints"
             self.stdout.write(
-                f"tenant {tenant.name} {tenant.id}\nAPI key {key or '(unchanged)'}\n"
-                f"login {login_url or 'with the password given'}"
+                f"tenant {tenant.name} {tenant.id}\nAPI key {key or '(unchanged)'}\nlogin {login}"
             )
 
 
@@ -79,7 +90,13 @@ def _first_tenant(given_key: str | None) -> tuple[Tenant, str | None]:
     if present:
         return tenant, None
     _, key = create_api_key(
-        tenant, name="owner", scopes=list(SCOPES), owner=True, key=given_key, actor=COMMAND
+        tenant,
+        name="owner",
+        scopes=list(SCOPES),
+        owner=True,
+        key=given_key,
+        actor=COMMAND,
+        by=OPERATOR,
     )
     return tenant, key if given_key is None else None
 
@@ -93,9 +110,16 @@ def _administrator(tenant: Tenant, password: str | None) -> str | None:
         record_change("user", admin.pk, None, describe_account(admin), actor=COMMAND)
         set_member(tenant.id, admin.pk, Role.OWNER, actor=COMMAND)
     if password is None:
+        audit.record_of_installation(COMMAND, "sign_in.link_made", "user", str(admin.pk))
         return settings.PUBLIC_URL + login_path(admin)
     if not admin.check_password(password):
+        # Only one that is to be set: an installation with a weak one goes on.
+        try:
+            refuse_weak_password(admin, password, "ADMIN_PASSWORD")
+        except InvalidInput as error:
+            raise CommandError(f"ADMIN_PASSWORD is refused: {error.message}") from error
         admin.set_password(password)
         admin.save(update_fields=["password"])
         record_password(admin, actor=COMMAND)
+        end_sign_ins(admin.pk, SignInEnd.PASSWORD, actor=COMMAND)
     return None

@@ -11,18 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import connection, transaction
 
+from events import audit
 from executions.ownership import fence, restored
 from executions.ownership.restored import PolicyShare, Preview
 from launcher import local_state
 from launcher.embedded import EmbeddedError
 from launcher.privileges import PrivilegeError
-from operations.backup import passphrase
+from operations.backup import erased_tenants, passphrase
 from operations.backup.place import Place
 from operations.backup.restore import Checked, check, restore
 from shared import env
@@ -85,6 +87,12 @@ class Command(PunctualCommand):
             action="store_true",
             help="replace an installation that is not empty; needs --yes",
         )
+        parser.add_argument(
+            "--erased",
+            type=Path,
+            metavar="FILE",
+            help="destroy the data keys of the tenants in this copy of erased-tenants.json, too",
+        )
         add_common_options(parser, yes=True)
 
     def run(self, options: Mapping[str, Any]) -> None:
@@ -104,8 +112,9 @@ class Command(PunctualCommand):
         # The database that `up` would use; the settings would name the running one.
         place = Place(local_state.data_dir(), env.text("DATABASE_URL"))
         try:
+            erased = _erased(options["erased"])
             checked = check(options["source"], passphrase.for_restore())
-            restore(checked, place, overwrite=options["overwrite"])
+            closed = restore(checked, place, overwrite=options["overwrite"], erased=erased)
         except (EmbeddedError, PrivilegeError) as error:
             raise Error(str(error), returncode=FAILED) from error
         except psycopg.OperationalError as error:
@@ -114,12 +123,20 @@ class Command(PunctualCommand):
             message = f"{error.filename or options['source']}: {error.strerror}"
             raise Error(message, returncode=FAILED) from error
         self.emit(options, _restored(checked), _restored_lines(checked))
+        if closed:
+            self.note(
+                f"{closed} tenants of the backup were erased since: their data keys are destroyed. "
+                "Remove what is left of them by `manage.py tenant erase`."
+            )
         self.note("Next: `manage.py up`, then `manage.py restore --confirm`.")
 
     def _fence(self, options: Mapping[str, Any]) -> None:
         self.confirm(options, "Run nothing until `restore --confirm`?")
         with transaction.atomic(), connection.cursor() as cursor:
             taken = fence.hold(cursor)
+            audit.record_of_installation(
+                COMMAND, "restore.fenced", "installation", "installation", partitions=taken
+            )
         if settings.REDIS_URL:
             start_guard.renew_incarnation()
         document = {"done": "fence", "fenced": True, "partitions": taken}
@@ -134,6 +151,14 @@ class Command(PunctualCommand):
                 self.stdout.write(line)
         self.confirm(options, "Let it run?")
         taken_back = restored.confirm(seen, actor=COMMAND, runs=options["runs"])
+        audit.record_of_installation(
+            COMMAND,
+            "restore.confirmed",
+            "installation",
+            "installation",
+            known_until=seen.known_until,
+            runs=options["runs"],
+        )
         document = {
             "done": "confirm",
             "fenced": False,
@@ -142,6 +167,14 @@ class Command(PunctualCommand):
             "preview": seen.as_json(),
         }
         self.emit(options, document, ["Confirmed: schedulers take over within seconds."])
+
+
+def _erased(path: Path | None) -> list[UUID]:
+    if path is None:
+        return []
+    if not path.is_file():
+        raise Error(f"There is no file {path}.", returncode=WRONG_USE)
+    return erased_tenants.read(path)
 
 
 def _restored(checked: Checked) -> dict[str, Any]:

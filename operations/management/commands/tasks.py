@@ -9,6 +9,7 @@ from operations.tasks import (
     changes,
     cloning,
     editing,
+    erasing,
     importing,
     occurrences,
     reading,
@@ -166,6 +167,14 @@ class Command(VerbCommand):
             ("tasks delete 9f3c2a7b1d20 --cancel-running",),
             changes.delete,
             changes.add_delete_options,
+            dangerous=True,
+        ),
+        Verb(
+            "erase",
+            "delete a task and erase the content of its history; ids, times and states stay",
+            ('tasks erase 9f3c2a7b1d20 --reason "request 17"',),
+            erasing.run,
+            erasing.add_options,
             dangerous=True,
         ),
         Verb(

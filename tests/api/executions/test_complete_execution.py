@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
+from executions import broker, celery_tasks
+from executions.loop.clocks import database_now
 from executions.models import Attempt, DeadLetter, Execution
 from shared import execution_tokens
+from shared.ids import execution_id
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.leasing import (
@@ -176,3 +180,25 @@ def test_wrong_bodies_are_400(alpha: Tenant, body: object):
 
     assert problem(call(execution.id, "complete", token, body))[0] == 400
     assert reread(execution).status == "RUNNING"
+
+
+def test_a_job_whose_day_has_left_ends_once_the_system_worker_has_made_it(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    execution, _ = accepted(alpha)
+    old = database_now() - timedelta(days=400)
+    moved = execution_id(execution.task_id, old)
+    Execution.objects.filter(id=execution.id).update(id=moved)
+    token = execution_tokens.make(str(moved), reread(moved).fencing_token)
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(broker, "publish_system_job", lambda *job: asked.append(job))
+
+    early = call(moved, "complete", token)
+    assert (early.status_code, early["Retry-After"]) == (503, "1")
+    assert asked == [("executions.make_days", f"{old:%Y%m%d}")]
+    assert reread(moved).status == "RUNNING"
+
+    celery_tasks.make_days(asked[0][1])
+
+    assert call(moved, "complete", token).status_code == 200
+    assert reread(moved).status == "SUCCEEDED"

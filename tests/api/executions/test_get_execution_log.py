@@ -17,7 +17,9 @@ def logged(alpha: Tenant) -> Execution:
     for status, log in (("RETRYING", b"first\n"), ("SUCCEEDED", b"line \xff\n<b>x</b>\n")):
         (row,) = release(window_seconds=60)
         start([row])
-        sealed = sealed_log(str(execution.id), log, truncated=False, exit_code=0)
+        sealed = sealed_log(
+            {"tenant": execution.tenant_id, "id": execution.id}, log, truncated=False, exit_code=0
+        )
         finish(row, status, sealed_response=sealed, retry_in=0.0)
     return execution
 

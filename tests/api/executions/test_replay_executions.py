@@ -133,7 +133,10 @@ def test_a_replay_into_another_place_shows_where_it_went(client: ApiClient, alph
     job = ran(replay(client, "2", into=INTO))
 
     assert (dry.json()["count"], dry.json()["unfit"]) == (1, 0)
-    assert job.options == {"rate_per_second": 10.0, "into": INTO}
+    assert job.options == {
+        "rate_per_second": 10.0,
+        "into": {"origin": "https://staging.example.com"},
+    }
     again = Execution.objects.get(parent_id=row.id)
     shown = client.get(f"/v1/executions/{again.id}").json()
     assert (shown["into"], shown["request"]["url"]) == (INTO, INTO["url"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,6 +14,7 @@ from django.db import OperationalError
 from api.pools import long_poll
 from api.pools.long_poll import LongPoll, Wait, WaitingRoom
 from api.protocol.body_limit import Message, Receive, Send
+from api.protocol.request_counts import HELD_BACK
 
 PATH = "/v1/pools/batch/lease"
 TENANT = uuid4()
@@ -36,17 +38,24 @@ class Ledger:
 class Pools:
     """Django's application in small: leases one of what is due, or says that it waits."""
 
-    def __init__(self, ledger: Ledger, seconds: float = 10.0) -> None:
+    def __init__(
+        self, ledger: Ledger, seconds: float = 10.0, tenant: UUID = TENANT, pool: str = "pull.batch"
+    ) -> None:
         self.ledger = ledger
         self.seconds = seconds
+        self.tenant = tenant
+        self.pool = pool
         self.bodies: list[bytes] = []
+        self.counted: list[int] = []
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         self.bodies.append((await receive())["body"])
+        if HELD_BACK in scope:
+            scope[HELD_BACK].append(partial(self.counted.append, len(self.bodies)))
         leased = min(1, self.ledger.due)
         self.ledger.due -= leased
         if not leased and "punctual.wait" in scope:
-            scope["punctual.wait"].append(Wait(TENANT, "pull.batch", "{}", 1, self.seconds))
+            scope["punctual.wait"].append(Wait(self.tenant, self.pool, "{}", 1, self.seconds))
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"%d" % leased})
 
@@ -111,6 +120,8 @@ async def test_who_waits_is_woken_by_work_and_asks_again_with_the_same_body(ledg
 
     assert await call.answer() == b"1"
     assert pools.bodies == [b'{"worker": "w"}'] * 2
+    # One request, whose answer is that of the second call.
+    assert pools.counted == [2]
     assert [message["type"] for message in call.sent] == [
         "http.response.start",
         "http.response.body",
@@ -118,9 +129,11 @@ async def test_who_waits_is_woken_by_work_and_asks_again_with_the_same_body(ledg
 
 
 async def test_without_work_the_answer_comes_when_the_time_is_over(ledger: Ledger):
-    call = Call(LongPoll(Pools(ledger, seconds=0.05), room_of(ledger)))
+    pools = Pools(ledger, seconds=0.05)
+    call = Call(LongPoll(pools, room_of(ledger)))
 
     assert await call.answer() == b"0"
+    assert pools.counted == [1]
 
 
 async def test_one_look_serves_all_who_wait_and_wakes_only_as_many_as_there_is_work_for(
@@ -152,6 +165,7 @@ async def test_who_leaves_while_waiting_is_given_nothing(ledger: Ledger):
 
     assert await call.answer() == b"nothing"
     assert len(pools.bodies) == 1
+    assert pools.counted == []
 
 
 async def test_nobody_looks_when_nobody_waits(ledger: Ledger):
@@ -195,6 +209,38 @@ async def test_more_than_may_wait_are_answered_at_once(
     monkeypatch.setattr(long_poll, "MOST_WAITING", 0)
 
     assert await Call(LongPoll(Pools(ledger), room_of(ledger))).answer() == b"0"
+
+
+async def test_a_tenant_that_waits_with_its_most_leaves_room_to_others(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(long_poll, "MOST_OF_TENANT", 1)
+    room = room_of(ledger)
+    waiting = Call(LongPoll(Pools(ledger), room))
+    await until_waiting(room, 1)
+
+    assert await Call(LongPoll(Pools(ledger), room)).answer() == b"0"
+
+    other = Call(LongPoll(Pools(ledger, tenant=uuid4()), room))
+    await until_waiting(room, 2)
+    room.close()
+    assert [await call.answer() for call in (waiting, other)] == [b"0", b"0"]
+
+
+async def test_a_tenant_makes_the_query_no_longer_than_it_may(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(long_poll, "MOST_GROUPS_OF_TENANT", 1)
+    room = room_of(ledger)
+    waiting = Call(LongPoll(Pools(ledger), room))
+    await until_waiting(room, 1)
+
+    assert await Call(LongPoll(Pools(ledger, pool="pull.other"), room)).answer() == b"0"
+
+    other = Call(LongPoll(Pools(ledger), room))
+    await until_waiting(room, 2)
+    room.close()
+    assert [await call.answer() for call in (waiting, other)] == [b"0", b"0"]
 
 
 async def test_a_body_that_is_too_large_is_left_to_the_application(ledger: Ledger):

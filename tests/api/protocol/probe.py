@@ -22,6 +22,7 @@ from api.protocol.query import choice
 from api.protocol.serializers import StrictCharField, StrictSerializer
 from api.protocol.views import PunctualView
 from shared import exceptions as ours
+from shared.tenant_scope import Purpose, across
 from tenants.models import Tenant
 
 
@@ -85,9 +86,12 @@ class TenantsView(PunctualView):
     def get(self, request: Request) -> Response:
         order = {"name": ("name", "id")}.get(self.query["ordering"], ("-created_at", "-id"))
         rows = Tenant.objects.filter(name__startswith="t")
-        return Response(
-            paginate(rows, self.query, key="tenants", serialize=lambda row: row.name, order=order)
-        )
+        # No view of the product lists tenants.
+        with across(Purpose.ADMIN):
+            page = paginate(
+                rows, self.query, key="tenants", serialize=lambda row: row.name, order=order
+            )
+        return Response(page)
 
 
 class ScopesHeader(BaseAuthentication):

@@ -16,6 +16,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2
 from api.protocol import docs
 from dashboard.middleware import POLICY
 from shared.actor import COMMAND
+from tenants.authority import OPERATOR
 from tenants.models import Tenant
 from tenants.services import revoke_api_key, suspend_tenant
 from tests.support.api import ApiClient, make_client, make_key, make_tenant
@@ -61,7 +62,7 @@ def test_any_key_reads_it(alpha: Tenant, scope: str):
 
 def test_a_key_that_opens_nothing_does_not_open_it(alpha: Tenant, person: Client):
     made, revoked = make_key(alpha)
-    revoke_api_key(alpha.id, made.id, actor=COMMAND)
+    revoke_api_key(alpha.id, made.id, actor=COMMAND, by=OPERATOR)
     bearer = {"authorization": f"Bearer {revoked}"}
 
     assert ApiClient(revoked).get(SCHEMA).status_code == 401

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -8,6 +10,7 @@ from executions.external import pull_leases
 from executions.external.pull_leases import Ask
 from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
+from shared.conf import conf
 from shared.sql import run
 from tenants.models import Tenant
 from tests.factories import ApiClient
@@ -17,6 +20,12 @@ from wire import heartbeats
 pytestmark = pytest.mark.django_db
 WORKER = "worker-1@host:42"
 PATH = f"/v1/workers/{WORKER}/history"
+
+
+@pytest.fixture(autouse=True)
+def _shown(settings: Any) -> None:
+    """Let the operator have shown processes to everyone."""
+    settings.PUNCTUAL = replace(conf(), processes_public=True)
 
 
 def minutes(*hours_ago: float) -> None:

@@ -1,17 +1,26 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
+from shared.conf import conf
 from shared.sql import run
 from tenants.models import Tenant
 from tests.factories import ApiClient
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/workers/earlier"
+
+
+@pytest.fixture(autouse=True)
+def _shown(settings: Any) -> None:
+    """Let the operator have shown processes to everyone."""
+    settings.PUNCTUAL = replace(conf(), processes_public=True)
 
 
 def keep(worker: str, days_ago: int, **parts: object) -> None:

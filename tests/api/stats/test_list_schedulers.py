@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from executions.ownership.partitions import Partitions
+from shared.conf import conf
 from tests.factories import ApiClient
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/schedulers"
+
+
+@pytest.fixture(autouse=True)
+def _shown(settings: Any) -> None:
+    """Let the operator have shown processes to everyone."""
+    settings.PUNCTUAL = replace(conf(), processes_public=True)
 
 
 def test_schedulers_and_their_partitions_are_listed(client: ApiClient):

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from executions.complete.outcome_stream import OutcomeConsumer, ensure_group
 from executions.external.pools import change_pool
+from shared.conf import conf
 from tenants.models import Tenant
 from tests.executions.leasing import work
 from tests.factories import ACTOR, ApiClient
@@ -12,6 +16,12 @@ from tests.support.closed_redis import closed_redis
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/workers"
+
+
+@pytest.fixture(autouse=True)
+def _shown(settings: Any) -> None:
+    """Let the operator have shown processes to everyone."""
+    settings.PUNCTUAL = replace(conf(), processes_public=True)
 
 
 def test_workers_and_recorders_are_listed(client: ApiClient):

@@ -122,9 +122,9 @@ def test_a_call_under_its_key_waits_in_no_transaction_and_holds_the_key(
     open_then: list[bool] = []
     send = HttpClient.send
 
-    async def noted(self: HttpClient, request: Any) -> Any:
+    async def noted(self: HttpClient, request: Any, **whose: Any) -> Any:
         open_then.append(connection.in_atomic_block)
-        return await send(self, request)
+        return await send(self, request, **whose)
 
     monkeypatch.setattr(HttpClient, "send", noted)
 
@@ -147,9 +147,9 @@ def test_a_call_under_a_key_in_use_is_409_and_sends_nothing(
         meanwhile.append(client.post(PATH, body(receiver), idempotency_key="k"))
         connection.close()
 
-    async def noted(self: HttpClient, request: Any) -> Any:
+    async def noted(self: HttpClient, request: Any, **whose: Any) -> Any:
         await asyncio.to_thread(call_again)
-        return await send(self, request)
+        return await send(self, request, **whose)
 
     monkeypatch.setattr(HttpClient, "send", noted)
 

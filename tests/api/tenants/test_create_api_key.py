@@ -8,9 +8,10 @@ from django.utils import timezone
 from events.models import AuditEntry
 from shared.actor import COMMAND
 from shared.instants import format_instant
+from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
 from tenants.models import ApiKey
-from tenants.services import create_api_key
+from tenants.services import create_api_key, rotate_api_key
 from tests.support.api import ApiClient, make_client
 from tests.support.stored_answers import stored_answers
 
@@ -43,6 +44,8 @@ def test_a_key_is_made_and_works(client):
         ({"expires_at": "2000-01-01T00:00:00Z"}, "#/expires_at"),
         ({"expires_at": "tomorrow"}, "#/expires_at"),
         ({"scope": ["read"]}, "#/scope"),
+        ({"addresses": ["10.0.0.1", "10.0.0.1/8"]}, "#/addresses/1"),
+        ({"addresses": None}, "#/addresses"),
     ],
 )
 def test_a_bad_field_is_400_and_makes_nothing(client, change, pointer):
@@ -70,7 +73,13 @@ def test_the_key_belongs_to_the_callers_tenant(beta, stranger):
 def test_a_key_that_expires_makes_none_that_lasts_longer(alpha):
     ends_at = timezone.now() + timedelta(minutes=5)
     _, text = create_api_key(
-        alpha, name="short", scopes=SCOPES, owner=True, expires_at=ends_at, actor=COMMAND
+        alpha,
+        name="short",
+        scopes=SCOPES,
+        owner=True,
+        expires_at=ends_at,
+        actor=COMMAND,
+        by=OPERATOR,
     )
     client = ApiClient(text)
 
@@ -120,3 +129,60 @@ def test_who_made_it_is_in_the_audit_log(alpha, client):
     assert entry.actor.startswith("api_key:pk_")
     assert entry.address == "127.0.0.1"
     assert entry.trace_id == made.headers["X-Trace-Id"]
+
+
+@pytest.mark.parametrize("scope", ["write", "worker", "admin"])
+def test_a_key_that_sends_or_leases_always_sees_payloads(owner, scope):
+    wanted = {"name": "ci", "scopes": ["read", scope], "sees_payloads": False}
+
+    answer = owner.post("/v1/api-keys", wanted)
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["pointer"] == "#/sees_payloads"
+    as_owner = owner.post("/v1/api-keys", {**WANTED, "owner": True, "sees_payloads": False})
+    assert as_owner.status_code == 400
+    assert not ApiKey.objects.filter(sees_payloads=False).exists()
+
+
+def test_a_key_may_lack_the_sight_of_payloads(client):
+    wanted = {"name": "ci", "scopes": ["read", "operate"], "sees_payloads": False}
+
+    made = client.post("/v1/api-keys", wanted).json()
+
+    assert made["sees_payloads"] is False
+    assert client.get(f"/v1/api-keys/{made['id']}").json()["sees_payloads"] is False
+    assert ApiClient(made["key"]).get("/v1/me").json()["api_key"]["sees_payloads"] is False
+
+
+def test_a_rotated_key_does_not_gain_the_sight_of_payloads(alpha):
+    key = create_api_key(
+        alpha, name="ci", scopes=["read"], sees_payloads=False, actor=COMMAND, by=OPERATOR
+    )[0]
+
+    assert rotate_api_key(alpha.id, key.id, actor=COMMAND, by=OPERATOR)[0].sees_payloads is False
+
+
+def test_a_key_with_an_address_list_makes_none_for_elsewhere(alpha):
+    _, text = create_api_key(
+        alpha, name="listed", scopes=SCOPES, addresses=["127.0.0.0/8"], actor=COMMAND, by=OPERATOR
+    )
+    client = ApiClient(text)
+
+    for addresses in ([], ["127.0.0.1", "10.0.0.1"], ["0.0.0.0/0"], ["::1"]):
+        refused = client.post("/v1/api-keys", {**WANTED, "addresses": addresses})
+        assert refused.status_code == 403, addresses
+    assert client.post("/v1/api-keys", WANTED).status_code == 403
+    made = client.post("/v1/api-keys", {**WANTED, "addresses": ["127.0.0.1"]})
+    assert (made.status_code, made.json()["addresses"]) == (201, ["127.0.0.1/32"])
+
+
+def test_a_tenant_has_a_bounded_number_of_valid_keys(alpha, client, monkeypatch):
+    monkeypatch.setattr("tenants.services.api_keys.MOST_KEYS", 2)
+    made = client.post("/v1/api-keys", WANTED).json()
+
+    refused = client.post("/v1/api-keys", WANTED)
+    assert (refused.status_code, refused.json()["code"]) == (409, "too_many_keys")
+    assert client.post(f"/v1/api-keys/{made['id']}/rotate", {}).status_code == 409
+    client.delete(f"/v1/api-keys/{made['id']}")
+
+    assert client.post("/v1/api-keys", WANTED).status_code == 201

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from django.contrib.auth.models import User
 
 from events.models import AuditEntry
-from tenants.models import IdempotencyRecord, Tenant
+from shared.conf import conf
+from shared.oidc_providers import OidcProvider
+from tenants.models import IdempotencyRecord, Identity, Membership, Tenant
+from tests.support.api import make_client
 
 SETTING = {"default_jitter_seconds": 30}
 
@@ -130,3 +136,39 @@ def test_a_repeat_under_the_same_key_answers_the_same(client):
 
     assert again.json() == first.json()
     assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_an_owners_key_decides_whether_members_need_a_second_factor(owner, alpha):
+    answer = owner.patch("/v1/me", {"second_factor_required": True})
+
+    assert answer.json()["tenant"]["second_factor_required"] is True
+    alpha.refresh_from_db()
+    assert alpha.second_factor_required
+
+
+def test_an_owners_key_decides_whether_members_sign_in_by_a_provider_only(owner, alpha, settings):
+    trusted = OidcProvider(name="acme", label="A", issuer="https://id.example.com", client_id="c")
+    settings.PUNCTUAL = replace(conf(), oidc_providers=(trusted,))
+    refused = owner.patch("/v1/me", {"provider_required": True})
+    assert (refused.status_code, refused.json()["code"]) == (409, "no_way_in")
+
+    user = User.objects.create_user("ada")
+    Membership.objects.create(user=user, tenant=alpha, role="owner")
+    Identity.objects.create(user=user, issuer="https://id.example.com", subject="s-1")
+    answer = owner.patch("/v1/me", {"provider_required": True})
+
+    assert answer.json()["tenant"]["provider_required"] is True
+    admin = make_client(alpha, ["admin"])
+    assert admin.patch("/v1/me", {"provider_required": False}).status_code == 403
+
+
+def test_a_key_that_is_no_owners_does_not(alpha):
+    admin = make_client(alpha, ["admin"])
+    owner = make_client(alpha, owner=True)
+    owner.patch("/v1/me", {"second_factor_required": True})
+
+    answer = admin.patch("/v1/me", {"second_factor_required": False})
+
+    assert answer.status_code == 403
+    alpha.refresh_from_db()
+    assert alpha.second_factor_required

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import timedelta
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 import pytest
 
@@ -405,9 +405,9 @@ def test_a_range_is_replayed_into_another_place_by_who_may_edit_tasks(browser, a
     client = browser(alpha, role="admin")
     url = "https://staging.example.com/in"
     query = "kind=executions&action=replay&since=2026-01-01T00:00:00Z&until=2099-01-01T00:00:00Z"
-    place = f"into_url={quote(url, safe='')}&into_pool="
+    asked = {**dict(parse_qsl(query)), "into_url": url, "into_pool": ""}
 
-    shown = client.get(f"/bulk-jobs/new?{query}&{place}")
+    shown = client.post("/bulk-jobs/new", asked)
     sent = {name: shown.context[name] for name in ("kind", "action")}
     sent |= {"filters": shown.context["filters_text"], "expected_count": "1", "into_url": url}
     client.post("/bulk-jobs/create", sent)
@@ -424,8 +424,16 @@ def test_a_range_is_replayed_into_another_place_by_who_may_edit_tasks(browser, a
     assert "1, which is skipped" in unfit
     assert str(again.revision) not in client.get(f"/tasks/{row.task_id}").text
 
+    # The address of a page stands in logs; and a refusal does not lead back to another scope.
+    in_address = client.get(f"/bulk-jobs/new?{query}&into_url={quote(url, safe='')}")
+    assert in_address.status_code == 400
+    assert 'name="next" value="/executions"' in shown.text
+    form = re.search(r"<form[^>]*/bulk-jobs/new[^>]*>", client.get("/executions").text)
+    assert form
+    assert 'method="post"' in form[0]
+
     operator = browser(alpha, role="operator")
     assert 'name="into_url"' not in operator.get("/executions").text
-    assert operator.get(f"/bulk-jobs/new?{query}&{place}").status_code == 403
+    assert operator.post("/bulk-jobs/new", asked).status_code == 403
     operator.post("/bulk-jobs/create", {**sent, "expected_count": "1"})
     assert BulkJob.objects.count() == 1

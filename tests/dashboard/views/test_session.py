@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
 
 from dashboard.throttle import MAX_FAILURES
+from tenants.models import SecondFactor
+from tenants.services.second_factors import MOST_TRIES
+from tests.support.second_factors import code_of, enrol
 
 RIGHT = {"username": "ann", "password": "a long password"}
 
@@ -103,3 +108,54 @@ def test_a_link_cannot_sign_anybody_out(client, ann):
 def test_a_page_learns_whether_its_session_is_still_there(browser, alpha, client):
     assert browser(alpha).get("/pulse").status_code == 204
     assert client.get("/pulse").url == "/login?next=/pulse"
+
+
+def test_after_too_many_wrong_codes_even_the_right_one_waits(client, ann):
+    secret, codes = enrol(ann)
+    client.post("/login", RIGHT)
+    for _ in range(MAX_FAILURES):
+        assert client.post("/login/code", {"code": "000000"}).status_code == 200
+
+    for code in (code_of(ann, secret), codes[0]):
+        answer = client.post("/login/code", {"code": code})
+        assert (answer.status_code, answer["Retry-After"]) == (429, "300")
+    assert "_auth_user_id" not in client.session
+
+
+def test_the_right_password_does_not_begin_the_count_of_codes_anew(client, ann):
+    secret, _ = enrol(ann)
+    client.post("/login", RIGHT)
+    for _ in range(MAX_FAILURES):
+        client.post("/login/code", {"code": "000000"})
+        client.post("/login", RIGHT)
+
+    assert client.post("/login/code", {"code": code_of(ann, secret)}).status_code == 429
+
+
+def test_wrong_codes_from_many_addresses_are_limited_for_the_account(ann):
+    secret, _ = enrol(ann)
+    SecondFactor.objects.update(tries=MOST_TRIES, tries_since=timezone.now())
+    elsewhere = Client(REMOTE_ADDR="203.0.113.77")
+    elsewhere.post("/login", RIGHT)
+
+    assert elsewhere.post("/login/code", {"code": code_of(ann, secret)}).status_code == 429
+
+
+def test_a_code_signs_in_one_browser(ann):
+    secret, _ = enrol(ann)
+    first, second = Client(), Client()
+    for one in (first, second):
+        one.post("/login", RIGHT)
+    code = code_of(ann, secret)
+
+    assert first.post("/login/code", {"code": code}).status_code == 302
+    assert second.post("/login/code", {"code": code}).status_code == 200
+
+
+def test_no_code_leads_to_another_site(client, ann):
+    _, codes = enrol(ann)
+    client.post("/login", RIGHT)
+
+    answer = client.post("/login/code", {"code": codes[0], "next": "https://evil.example/"})
+
+    assert answer.url == "/"

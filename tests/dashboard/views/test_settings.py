@@ -291,3 +291,28 @@ def test_the_zone_of_messages_begins_as_that_of_the_pages(browser, alpha):
     client.cookies["punctual_zone"] = "Europe/Berlin"
 
     assert client.get("/settings").context["chosen"]["timezone"] == "Europe/Berlin"
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator", "admin"])
+def test_only_an_owner_decides_whether_members_need_a_second_factor(browser, alpha, role):
+    client = browser(alpha, role=role)
+
+    assert "Require a second factor" not in client.get("/settings").text
+    form = {"second_factor_required": "on", "version": "1"}
+    answer = client.post("/settings/second-factor", form)
+
+    assert answer.status_code == 403
+    alpha.refresh_from_db()
+    assert not alpha.second_factor_required
+
+
+def test_an_owner_requires_a_second_factor_and_is_led_to_it(browser, alpha):
+    client = browser(alpha, role="owner")
+    form = {"second_factor_required": "on", "version": "1"}
+
+    answer = client.post("/settings/second-factor", form)
+
+    assert answer.status_code == 302
+    alpha.refresh_from_db()
+    assert alpha.second_factor_required
+    assert client.get("/").url == "/account/second-factor"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -11,12 +13,19 @@ from executions.external.pull_leases import Ask, Load, noticed
 from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
 from executions.ownership.partitions import Partitions
+from shared.conf import conf
 from shared.sql import run
 from tests.dashboard.asking import HOSTILE, is_escaped
 from tests.executions.leasing import POOL, take, work
 from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
 from wire import heartbeats
+
+
+@pytest.fixture(autouse=True)
+def _shown(settings: Any) -> None:
+    """Let the operator have shown processes to everyone."""
+    settings.PUNCTUAL = replace(conf(), processes_public=True)
 
 
 def test_without_any_process_the_page_says_what_waits(browser, alpha):

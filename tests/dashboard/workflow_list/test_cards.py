@@ -55,6 +55,8 @@ def test_parts_with_something_set_are_open():
         ("#/steps/0/target/auth/token", (EXTRACT, "")),
         ("#/steps/3/depends_on/1", (PUBLISH, "depends_on")),
         ("#/steps/3/compensate/target/tls", (PUBLISH, "compensate/@kind")),
+        ("#/steps/0/redact/1", (EXTRACT, "redact")),
+        ("#/redact/0", (0, "redact")),
         ("#/steps/9/key", (0, "")),
         ("#/steps", (0, "")),
         ("#/schedule/working_day", (0, "schedule/@timing")),

@@ -134,6 +134,13 @@ def test_a_number_that_is_none_is_left_to_validation():
     assert steps_of(draft)["approve"]["timeout_seconds"] == "soon"
 
 
+def test_masked_fields_are_paths_one_per_line():
+    draft = put(put(rich(), EXTRACT, "redact", "$.card\r\n\r\n$['a name'][0]"), 0, "redact", "$")
+
+    assert steps_of(draft)["extract"]["redact"] == ["$.card", "$['a name'][0]"]
+    assert draft.body["redact"] == ["$"]
+
+
 def test_the_steps_that_a_step_waits_for_keep_their_order():
     draft = put(rich(), PUBLISH, "depends_on", "extract", "load", "approve")
 

@@ -53,6 +53,10 @@ def _resident_bytes(field: str) -> int:
 def main(arguments: list[str]) -> None:
     """Play and print."""
     django.setup()
+    from worker.data_keys import take_keys_from_messages
+
+    # As a worker, which asks no database.
+    take_keys_from_messages()
     with tempfile.TemporaryDirectory() as folder:
         cost = uvloop.run(_rounds(int(arguments[0]) if arguments else 5, Path(folder)))
     sys.stdout.write(json.dumps(cost) + "\n")

@@ -6,11 +6,16 @@ from typing import Any
 
 from django.db.models import F
 
-from executions.bulk.jobs import create_bulk_job, run_some
+from executions.bulk import jobs
+from executions.bulk.jobs import create_bulk_job
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, BulkJobItem
 from tenants.models import Tenant
 from tests.factories import ACTOR
+from tests.support.loops import by_the_loops
+
+#: As the system worker does, in its role.
+run_some = by_the_loops(jobs.run_some)
 
 
 def make_job(

@@ -18,7 +18,7 @@ from executions.bulk.backfill_steps import (
     executions_made_by,
     make_executions,
 )
-from executions.bulk.jobs import cancel_bulk_job, run_some
+from executions.bulk.jobs import cancel_bulk_job
 from executions.changes import changing
 from executions.ledger import days as ledger
 from executions.loop.clocks import database_now
@@ -29,7 +29,7 @@ from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.answers import audited
 from tests.executions.bulk.backfills import HOUR, let_go, made_by, make_backfill, minutely, past
-from tests.executions.bulk.bulk import counts, let_time_pass, outcomes, run_job
+from tests.executions.bulk.bulk import counts, let_time_pass, outcomes, run_job, run_some
 from tests.executions.changes.changes import patch, pause, resume
 from tests.executions.gate.gated import make_look
 from tests.factories import (

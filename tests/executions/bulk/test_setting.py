@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from executions.bulk import verbs
+from executions.bulk import sealed_options, verbs
+from executions.bulk import setting as setting_of_many
 from executions.bulk.setting import goes_together, masked, require_patch
 from executions.models import BulkJob
 from insight.presentation.bulk_jobs import present_bulk_job
@@ -12,6 +13,8 @@ from shared.exceptions import InvalidInput
 from shared.redaction import MASK
 from tasks.models import Task
 from tasks.revisions import read_definition
+from tenants.authority import OPERATOR
+from tenants.services import change_quotas, create_api_key
 from tests.executions.answers import audited
 from tests.executions.bulk.bulk import counts, make_job, outcomes, run_job
 from tests.executions.changes.changes import patch as edited
@@ -54,6 +57,17 @@ def test_the_patch_is_merged_into_every_task(alpha):
             "0 8 * * *",
         )
         assert audited(task.id, "task.updated")["actor"] == ACTOR.name
+
+
+def test_an_owner_may_be_a_key_of_the_tenant(alpha):
+    create_api_key(alpha, name="Billing", scopes=["read"], actor=ACTOR, by=OPERATOR)
+    task = make_task(alpha)
+
+    job = set_all(alpha, {"owner": "Billing"})
+    unknown = set_all(alpha, {"owner": "Nobody"})
+
+    assert (counts(job), outcomes(unknown)[0][0]) == ((1, 0, 0), "failed")
+    assert reload(task).owner == "Billing"
 
 
 def test_what_has_these_values_already_is_skipped(alpha):
@@ -129,10 +143,11 @@ def test_payload_and_secret_headers_are_sealed(alpha):
 
     job = setting(alpha, patch)
 
-    assert job.options["set"] == {
+    assert sealed_options.shown(job)["set"] == {
         "payload": MASK,
         "target": {"headers": {"Authorization": MASK}},
     }
+    assert job.options["set"] == {"payload": MASK, "target": {"origin": ""}}
     assert b"s3cr3t" not in bytes(job.sealed_payload or b"")
     assert "s3cr3t" not in str(audited(job.id, "bulk_job.created"))
     run_job(job)
@@ -272,3 +287,35 @@ def test_secrets_of_a_target_are_not_shown():
     assert shown == {
         "target": {"auth": {"type": "bearer", "token": MASK}, "environment": {"A": MASK}}
     }
+
+
+@pytest.mark.parametrize("patch", [{"priority": 2}, {"schedule": {"jitter_seconds": 30}}])
+def test_tasks_whose_tenant_has_no_room_for_versions_fail_with_the_reason(alpha, patch, caplog):
+    tasks = [make_task(alpha) for _ in range(3)]
+    change_quotas(alpha.id, actor=ACTOR, limits={"stored_payload_bytes": 1})
+
+    job = set_all(alpha, patch)
+
+    assert counts(job) == (0, 0, 3)
+    assert {item.code for item in job.items.all()} == {"quota_exceeded"}
+    assert [reload(task).version for task in tasks] == [1, 1, 1]
+    assert "bulk_batch_failed" not in caplog.text
+
+
+def test_a_full_quota_refuses_the_items_of_a_batch_in_one_step(alpha, monkeypatch):
+    for _ in range(3):
+        make_task(alpha)
+    change_quotas(alpha.id, actor=ACTOR, limits={"stored_payload_bytes": 1})
+    together, sizes = setting_of_many.set_together, []
+
+    def note(order, batch):
+        sizes.append(len(batch.open))
+        return together(order, batch)
+
+    monkeypatch.setattr(setting_of_many, "set_together", note)
+    monkeypatch.setattr("executions.bulk.actions._REFUSALS_SECONDS", 3600.0)
+
+    job = set_all(alpha, {"priority": 2})
+
+    assert counts(job) == (0, 0, 3)
+    assert sizes == [3]

@@ -12,12 +12,19 @@ from django.db import OperationalError
 from events.audit import verify
 from events.models import Event
 from executions.bulk import steps
-from executions.bulk.jobs import cancel_bulk_job, run_some, wake_waiting
+from executions.bulk.jobs import cancel_bulk_job, wake_waiting
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
 from tenants.models import Tenant
 from tests.executions.answers import audited
-from tests.executions.bulk.bulk import counts, let_time_pass, make_job, outcomes, run_job
+from tests.executions.bulk.bulk import (
+    counts,
+    let_time_pass,
+    make_job,
+    outcomes,
+    run_job,
+    run_some,
+)
 from tests.factories import ACTOR, daily, make_execution, make_task, release
 from tests.support.letters import make_letters
 

@@ -16,6 +16,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.ownership.partitions import Partitions
 from executions.triggering import triggers
+from shared.actor import COMMAND
 from shared.exceptions import Conflict, NotFound
 from tasks.models import Pause, Task
 from tenants.models import Tenant
@@ -312,8 +313,8 @@ def test_suspending_and_resuming_twice_is_once_and_audited_once(alpha: Tenant):
     assert reload(task).status == "SCHEDULED"
     found = AuditEntry.objects.filter(action__startswith="tenant.", tenant_id=alpha.id)
     assert list(found.order_by("sequence").values_list("action", "actor"))[-2:] == [
-        ("tenant.suspended", "command"),
-        ("tenant.resumed", "command"),
+        ("tenant.suspended", COMMAND.name),
+        ("tenant.resumed", COMMAND.name),
     ]
     suspend(alpha)
     assert reload(task).status == "PAUSED"

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+import orjson
 import pytest
 
 from executions.complete.outcome_reports import (
@@ -74,3 +75,28 @@ def test_a_loss_is_counted_once_whatever_is_said():
 def test_what_makes_no_sense_raises_what_the_recorder_expects(row):
     with pytest.raises(NONSENSE):
         understand(row, 0.0)
+
+
+def test_a_cost_is_kept_with_the_attempt_and_a_bad_one_is_nonsense():
+    row = {
+        "verb": "succeeded",
+        "outcome": "SUCCEEDED",
+        "id": str(UUID(int=1)),
+        "token": 1,
+        "attempt": 1,
+        "worker": "w",
+        "started": 0.0,
+        "at": 1.0,
+        "timings": {"total": 5.0},
+    }
+
+    said = understand({**row, "cost": {"tokens": 5}}, 0.0)
+    noted = understand({**row, "cost_ignored": "X-Cost was ignored: no."}, 0.0)
+
+    assert isinstance(said, Finish)
+    assert said.cost == {"tokens": 5.0}
+    assert orjson.loads(said.timings) == {"total": 5.0, "cost": {"tokens": 5.0}}
+    assert isinstance(noted, Finish)
+    assert orjson.loads(noted.timings)["cost_ignored"] == "X-Cost was ignored: no."
+    with pytest.raises(ValueError, match="cost"):
+        understand({**row, "cost": {"runs": 1}}, 0.0)

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.django_db
 
 
 def said(row: Any, value: Any, token: int | None = None) -> Progress:
-    return Progress(row.id, token or row.token, seal_json(value, progress_context(row.id)))
+    return Progress(
+        row.id, token or row.token, seal_json(value, progress_context(row.tenant_id, row.id))
+    )
 
 
 def test_the_last_progress_of_a_running_execution_is_kept(alpha: Tenant):
@@ -60,7 +62,10 @@ def test_the_next_attempt_is_given_the_progress_of_the_last(alpha: Tenant):
 
     (again,) = release()
 
-    assert open_json(bytes(again.sealed_progress or b""), progress_context(row.id)) == "half"
+    assert (
+        open_json(bytes(again.sealed_progress or b""), progress_context(row.tenant_id, row.id))
+        == "half"
+    )
 
 
 def test_nothing_said_is_nothing_asked(alpha: Tenant):

@@ -187,8 +187,8 @@ def test_progress_and_result_of_a_run_are_kept(alpha: Tenant) -> None:
     (one,) = queued(alpha)
     far = {"verb": "progress", "id": str(one.id), "token": one.token}
     say(
-        {**far, "sealed": seal(b'{"row":7}', progress_context(one.id))},
-        row(one, result=seal(b'{"rows":9}', result_context(one.id))),
+        {**far, "sealed": seal(b'{"row":7}', progress_context(one.tenant_id, one.id))},
+        row(one, result=seal(b'{"rows":9}', result_context(one.tenant_id, one.id))),
     )
 
     recorder().run_once()

@@ -51,7 +51,7 @@ def entries(table: str, task: UUID) -> int:
         )
         conditions = [row[0].replace("%", "%%") for row in cursor.fetchall()]
         cursor.execute(
-            f"SELECT {' + '.join(f'({one})::int' for one in conditions)}"
+            f"SELECT {' + '.join(f'coalesce({one}, false)::int' for one in conditions)}"
             f" FROM {table} WHERE {_where(table)}",
             {"task": task},
         )

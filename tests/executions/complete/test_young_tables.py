@@ -247,6 +247,7 @@ def indexes(node: dict[str, Any]) -> set[str]:
 def test_what_is_leased_is_found_without_reading_all_of_the_day(path: str):
     believe(-1, 0)
     wanted: dict[str, Any] = {"tenants": [], "hosts": [], "many": 1, "since": NEVER}
+    wanted |= {"shared": ["default"], "before": NEVER}
 
     with connection.cursor() as cursor:
         # As the sessions of schedulers have it.

@@ -68,7 +68,7 @@ def test_the_edit_of_a_retry_is_kept_encrypted(alpha: Tenant, payload: Any):
 
     letter.refresh_from_db()
     assert letter.sealed_edit is not None
-    assert open_sealed_payload(letter.sealed_edit, letter.execution_id) == payload
+    assert open_sealed_payload(letter.sealed_edit, alpha.id, letter.execution_id) == payload
 
 
 def test_a_retry_that_fails_makes_a_letter_of_its_own(alpha: Tenant):

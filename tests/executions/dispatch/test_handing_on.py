@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from executions.destinations.limits import change_limits
 from executions.dispatch import scarcity
@@ -82,6 +83,25 @@ def test_work_is_published_after_the_commit_under_a_token_and_a_lease(
     assert [entry["token"] for entry in broker.entries] == [made.fencing_token]
     assert broker.sent[0][1]["incarnation"] == made.incarnation == start_guard.current_incarnation()
     assert made.lease_expires_at is not None
+
+
+def test_the_keys_of_a_tenant_are_read_once_for_many_steps(
+    alpha: Tenant, handing_on: HandingOn, broker: Broker, django_capture_on_commit_callbacks: Any
+):
+    beat("w1")
+    steps = [due(alpha), due(alpha)]
+    own_partitions()
+    reads = []
+    for made in steps:
+        with (
+            CaptureQueriesContext(connection) as asked,
+            django_capture_on_commit_callbacks(execute=True),
+        ):
+            claimed(handing_on, made)
+        reads.append(sum('"data_keys"' in str(query["sql"]) for query in asked))
+
+    assert reads == [1, 0]
+    assert len(broker.entries) == 2
 
 
 @pytest.mark.parametrize(

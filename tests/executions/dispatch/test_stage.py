@@ -31,6 +31,7 @@ from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, daily, every_second, make_task, once, pass_guard
 from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
+from tests.support.named_secrets import make_secret, using
 from tests.support.recording_broker import Broker
 from wire import start_guard
 
@@ -331,11 +332,15 @@ def test_nothing_secret_travels_readable(alpha: Tenant, dispatcher: Dispatcher, 
             },
         ),
     )
+    make_secret(alpha, value=CANARY)
+    make_task(alpha, once(target=using(headers={"X-Api-Key": CANARY})))
+    auth = {"type": "basic", "username": "punctual", "password": CANARY}
+    make_task(alpha, once(target={"url": "https://api.example.com/x", "auth": auth}))
     manual = make_task(alpha, daily())
     run_task(alpha.id, manual.id, Override({"key": CANARY}), actor=ACTOR)
     drain(dispatcher)
 
-    assert dispatcher.run_once().done == 2
+    assert dispatcher.run_once().done == 4
 
     assert CANARY.encode() not in orjson.dumps([message for _, message in broker.sent])
 

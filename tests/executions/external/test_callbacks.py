@@ -4,9 +4,13 @@ import pytest
 
 from executions.external import callbacks
 from executions.external.callbacks import PROGRESS_BYTES, RESULT_BYTES, Failure
+from executions.models import Attempt
+from executions.payloads import progress_of, result_of
 from shared.exceptions import Conflict, TooLarge
+from tasks.models import NamedSecret
 from tenants.models import Tenant
 from tests.executions.leasing import accepted, reread, take_one, work
+from tests.support.named_secrets import VALUE, make_secret, using
 
 
 def test_the_token_in_the_body_must_be_the_proven_one():
@@ -49,3 +53,44 @@ def test_a_stale_token_changes_nothing_whatever_it_says(alpha: Tenant):
         before.lease_expires_at,
         None,
     )
+
+
+def test_a_result_and_a_progress_that_repeat_a_secret_are_kept_masked(alpha: Tenant):
+    make_secret(alpha)
+    execution, _ = accepted(alpha, **using())
+    token = execution.fencing_token or 0
+    said = {"sent": {"Authorization": f"Bearer {VALUE}"}, "count": 3}
+    kept = {"sent": {"Authorization": "Bearer [redacted]"}, "count": 3}
+
+    callbacks.heartbeat(execution.id, token, said)
+    assert progress_of(reread(execution)) == kept
+    first = callbacks.complete(execution.id, token, said)
+
+    assert result_of(reread(execution)) == kept
+    assert callbacks.complete(execution.id, token, said) == first
+    with pytest.raises(Conflict):
+        callbacks.complete(execution.id, token, {**said, "count": 4})
+
+
+def test_an_error_that_repeats_a_secret_is_kept_masked(alpha: Tenant):
+    make_secret(alpha)
+    execution, _ = accepted(alpha, **using())
+    token = execution.fencing_token or 0
+    failure = Failure(f"401 for {VALUE}", retry=False)
+
+    first = callbacks.fail(execution.id, token, failure)
+
+    assert callbacks.fail(execution.id, token, failure).status == first.status == "FAILED"
+    assert reread(execution).error_message == "401 for [redacted]"
+    assert Attempt.objects.get(execution_id=execution.id).error_message == "401 for [redacted]"
+
+
+def test_a_job_whose_secret_no_key_opens_ends_and_keeps_nothing_of_its_report(alpha: Tenant):
+    secret = make_secret(alpha)
+    execution, _ = accepted(alpha, **using())
+    NamedSecret.objects.filter(pk=secret.pk).update(sealed=bytes(secret.sealed[:1]) + b"spoilt")
+
+    ending = callbacks.complete(execution.id, execution.fencing_token or 0, {"echo": VALUE})
+
+    assert ending.status == "SUCCEEDED"
+    assert result_of(reread(execution)) == "[redacted]"

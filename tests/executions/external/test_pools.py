@@ -6,7 +6,7 @@ from executions.external.pools import change_pool, delete_pool, get_pool, list_p
 from executions.external.pull_leases import Ask, noticed
 from executions.loop.clocks import database_now
 from executions.models import Pool
-from shared.exceptions import InvalidInput, NotFound
+from shared.exceptions import Conflict, InvalidInput, NotFound
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, take, work
 from tests.factories import ACTOR
@@ -34,6 +34,21 @@ def test_locking_makes_a_pool_that_is_not_there(alpha: Tenant, share: bool):
 
     assert (made.name, made.paused, made.version) == ("new", False, 1)
     assert lock_pool(alpha.id, "new", share=share).id == made.id
+
+
+def test_the_pools_of_a_tenant_have_a_bound(alpha: Tenant, beta: Tenant, monkeypatch):
+    monkeypatch.setattr("executions.external.pools.MOST_POOLS", 2)
+    for name in ("one", "two"):
+        lock_pool(alpha.id, name, share=True)
+
+    for share in (True, False):
+        with pytest.raises(Conflict) as raised:
+            lock_pool(alpha.id, "three", share=share)
+        assert raised.value.code == "too_many_pools"
+    assert lock_pool(alpha.id, "two", share=True).name == "two"
+    assert lock_pool(beta.id, "three", share=True).name == "three"
+    delete_pool(alpha.id, "one", actor=ACTOR)
+    assert lock_pool(alpha.id, "three").name == "three"
 
 
 def test_names_and_limits_are_judged(alpha: Tenant):

@@ -103,6 +103,17 @@ def test_a_pull_workers_minute_has_its_leases_its_load_and_what_it_ended(
     assert "/" not in row.worker
 
 
+def test_a_pull_worker_of_a_removed_tenant_has_no_row(partitions: Partitions, at: datetime):
+    tenant = make_tenant("Gone")
+    beat("theirs", tenant=str(tenant.id))
+    beat("ours")
+    tenant.delete()
+
+    worker_history.run_once(partitions)
+
+    assert [row.worker for row in WorkerMinute.objects.all()] == ["ours"]
+
+
 def _counts_of_now(minute: datetime, read: Any = heartbeats.ended_in) -> dict[str, int]:
     """Return what was counted in this minute or, where it has just turned, in the last one."""
     now = database_now()

@@ -18,6 +18,7 @@ from executions.ledger.archive import parts
 from executions.models import Execution
 from shared.conf import conf
 from shared.exceptions import Conflict
+from shared.sql import statement
 from tenants.models import Tenant
 from tests.executions.ledger.archive.files import files_in
 from tests.executions.old_days import (
@@ -34,6 +35,11 @@ from tests.executions.old_days import (
     tables,
 )
 from tests.factories import make_tenant
+from tests.support.loops import (
+    LoginOfLoops,
+    as_owner,
+    runs_as_loops,  # noqa: F401 - the role of each test
+)
 from tests.support.waiting import until
 
 #: A table cannot be detached within the transaction of a test.
@@ -45,8 +51,12 @@ class Killed(Exception):
 
 
 @pytest.fixture(autouse=True)
-def _ten_days_kept(transactional_db: None, settings: Any) -> Iterator[None]:
+def _ten_days_kept(
+    transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     settings.PUNCTUAL = replace(conf(), retention_days=10)
+    monkeypatch.setattr(retention, "connection", LoginOfLoops)
+    monkeypatch.setattr(retention, "_PAUSE_SECONDS", 0.0)
     forget()
     yield
     forget()
@@ -100,7 +110,8 @@ def test_a_day_with_unfinished_work_stays_and_so_do_younger_ones(alpha: Tenant):
     assert {name_of(30), name_of(20)} <= set(days_of("attempts"))
     assert Execution.objects.filter(id=execution.id).exists()
 
-    Execution.objects.filter(id=execution.id).update(status="SKIPPED", finished_at=ago(30))
+    with as_owner():
+        Execution.objects.filter(id=execution.id).update(status="SKIPPED", finished_at=ago(30))
     housekeeping.run_once()
     assert tables_of(30) == []
 
@@ -133,20 +144,13 @@ def test_a_long_reader_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
     assert housekeeping.drop_old_days() == A_DAY
 
 
-@pytest.mark.parametrize(
-    ("module", "step"),
-    [
-        # Marked and detached; put aside; archived or not, before the table is dropped.
-        (ledger, "put_aside"),
-        (retention, "_drop_leaving"),
-        (retention, "_archive"),
-    ],
-)
+# The table is put aside; archived or not, before the table is dropped.
+@pytest.mark.parametrize("step", ["_drop_leaving", "_archive"])
 def test_after_a_crash_the_next_run_goes_on(
-    monkeypatch: pytest.MonkeyPatch, alpha: Tenant, archive: Path, module: Any, step: str
+    monkeypatch: pytest.MonkeyPatch, alpha: Tenant, archive: Path, step: str
 ):
     put(alpha, 20)
-    made = module.__dict__[step]
+    made = retention.__dict__[step]
     calls: list[int] = []
 
     def once_then_killed(*arguments: Any) -> Any:
@@ -154,7 +158,7 @@ def test_after_a_crash_the_next_run_goes_on(
         calls.append(1)
         return made(*arguments) if step == "_drop_leaving" and len(calls) == 1 else killed()
 
-    monkeypatch.setattr(module, step, once_then_killed)
+    monkeypatch.setattr(retention, step, once_then_killed)
     with pytest.raises(Killed):
         housekeeping.drop_old_days()
     # Executions have left the ledger; their table is there, and so is the rest of the day.
@@ -162,7 +166,7 @@ def test_after_a_crash_the_next_run_goes_on(
     assert name_of(20) in days_of("attempts")
     assert len(tables_of(20)) == A_DAY
 
-    monkeypatch.undo()
+    monkeypatch.setattr(retention, step, made)
     assert housekeeping.drop_old_days() == A_DAY
 
     assert tables_of(20) == []
@@ -174,20 +178,20 @@ def test_a_crash_after_archiving_does_not_archive_twice(
     monkeypatch: pytest.MonkeyPatch, alpha: Tenant, archive: Path
 ):
     put(alpha, 20)
-    dropped = retention.change
+    named = statement
 
-    def killed_before_drop(session: Any, query: str, /, **names: Any) -> None:
-        if "DROP TABLE" in query:
+    def killed_before_drop(path: str) -> str:
+        if path == "retention/drop_left_day":
             raise Killed
-        dropped(session, query, **names)
+        return named(path)
 
-    monkeypatch.setattr(retention, "change", killed_before_drop)
+    monkeypatch.setattr(retention, "statement", killed_before_drop)
     with pytest.raises(Killed):
         housekeeping.drop_old_days()
     written = files_in(archive)
     assert len(written) == 2
 
-    monkeypatch.undo()
+    monkeypatch.setattr(retention, "statement", named)
     assert housekeeping.drop_old_days() == A_DAY
 
     assert len(files_in(archive)) == 2 * A_DAY
@@ -197,7 +201,7 @@ def test_a_crash_after_archiving_does_not_archive_twice(
 def test_a_table_that_somebody_has_detached_is_not_touched(alpha: Tenant):
     put(alpha, 20)
     table = f"executions_{name_of(20)}"
-    with connection.cursor() as cursor:
+    with as_owner(), connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE ended_executions DETACH PARTITION {table}")
 
     assert housekeeping.drop_old_days() == A_DAY - 1
@@ -226,11 +230,11 @@ def test_a_day_can_be_made_again_while_its_table_leaves(
     monkeypatch: pytest.MonkeyPatch, alpha: Tenant, archive: Path
 ):
     first = put(alpha, 20)
-    monkeypatch.setattr(ledger, "put_aside", killed)
-    with pytest.raises(Killed):
-        housekeeping.drop_old_days()
-    monkeypatch.undo()
-    assert f"executions_{name_of(20)}" in tables_of(20)
+    # As a version of before has left it: marked and detached, under the name of its day.
+    table = f"executions_{name_of(20)}"
+    mark(table, ledger.LEAVING)
+    with as_owner(), connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE ended_executions DETACH PARTITION {table}")
 
     second = put(alpha, 20)
 
@@ -288,6 +292,40 @@ def test_a_day_that_cannot_be_archived_is_not_dropped(
     monkeypatch.undo()
     assert housekeeping.drop_old_days() == 2 * A_DAY
     assert parts.parts_of(archive, "executions", f"{ago(21):%Y-%m-%d}")[0].rows == 1
+
+
+def test_a_day_that_is_in_use_is_tried_again_and_then_left_for_the_next_round(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    make_days(20)
+    tries: list[object] = []
+    named = retention._named
+
+    def counted(kind: str, day: str) -> dict[str, Any]:
+        tries.append(day)
+        return named(kind, day)
+
+    monkeypatch.setattr(retention, "_TRIES", 2)
+    monkeypatch.setattr(retention, "_named", counted)
+
+    with psycopg.connect(**address()) as reader:
+        reader.execute("SELECT 1 FROM executions LIMIT 1")
+        assert housekeeping.drop_old_days() == 0
+    assert len(tries) == 2
+    assert name_of(20) in days_of()
+
+    assert housekeeping.drop_old_days() == A_DAY
+
+
+def test_a_day_that_a_version_of_before_has_left_detached_is_dropped(alpha: Tenant):
+    put(alpha, 20)
+    table = f"executions_{name_of(20)}"
+    mark(table, ledger.LEAVING)
+    with as_owner(), connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE ended_executions DETACH PARTITION {table}")
+
+    assert housekeeping.drop_old_days() == A_DAY
+    assert tables_of(20) == []
 
 
 def test_one_process_at_a_time_lets_days_go():
@@ -368,7 +406,7 @@ def test_the_mark_of_a_day_that_stays_is_taken_back(alpha: Tenant):
     assert housekeeping.drop_old_days() == 0
 
     # So that it is not taken for a day that leaves when somebody detaches it.
-    with connection.cursor() as cursor:
+    with as_owner(), connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE ended_executions DETACH PARTITION {table}")
     housekeeping.drop_old_days()
     assert table in tables_of(20)

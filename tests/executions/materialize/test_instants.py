@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from executions.choices import Status
+from executions.ledger import totals
 from executions.loop.clocks import database_now
 from executions.materialize import instants
 from executions.materialize.planning import Row
@@ -100,3 +101,22 @@ def test_instants_of_days_that_are_missing_name_the_days(task: Task, scheduler: 
         insert(scheduler, row(task, long_ago, Status.SKIPPED))
 
     assert [day.date() for day in found.value.days] == [long_ago.date()]
+
+
+def test_instants_are_counted_as_scheduled_or_missed_once(task: Task, scheduler: Partitions):
+    now = database_now()
+    at = [now - timedelta(seconds=second) for second in range(6)]
+    span = Row(task.id, at[5], at[5], Status.SKIPPED, "misfire_skipped", at[4], 7)
+    late = Row(task.id, at[2], at[2], Status.PENDING, "misfire_replayed")
+    excluded = Row(task.id, at[3], at[3], Status.SKIPPED, "calendar_excluded")
+    found = (row(task, at[0]), row(task, at[1], Status.SKIPPED), late, excluded, span)
+
+    insert(scheduler, *found)
+    insert(scheduler, *found)
+
+    counted = totals.read()
+    assert counted["scheduled/schedule"] == 2
+    assert {name: value for name, value in counted.items() if name.startswith("missed/")} == {
+        "missed/skipped": 1 + 7,
+        "missed/replayed": 1,
+    }

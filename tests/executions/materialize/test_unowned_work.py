@@ -15,7 +15,8 @@ from executions.models import Execution
 from executions.ownership.partitions import Partitions, Unowned
 from executions.triggering.triggers import run_task
 from shared.ids import execution_id
-from tasks.models import Task
+from shared.sql import rows
+from tasks.models import Task, TaskBudget
 from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, every_second, executions_of, make_task, once, prepare, reload
@@ -285,3 +286,66 @@ def test_rows_beyond_the_cursor_do_not_leave_the_count(alpha: Tenant, partitions
 
     assert executions_of(task) == []
     assert (reload(task).next_run_at, reload(task).occurrence_count) == (first, 50)
+
+
+#: What work waits for on hold -> its columns: the misfire policy judges the first ones.
+_JUDGED: dict[str, dict[str, Any]] = {
+    "gate": {"held": True, "gated": True},
+    "key": {"held": True, "concurrency_key": "k", "key_place": 0},
+    "runs of its tenant": {"held": True, "pool": "workflow", "reason": "tenant_limit"},
+    "runs of its tenant, then key": {
+        "held": True,
+        "pool": "workflow",
+        "reason": "tenant_limit",
+        "concurrency_key": "k",
+        "key_place": -1,
+    },
+}
+_LEFT: dict[str, dict[str, Any]] = {
+    "suspension": {"held": True, "reason": "tenant_suspended"},
+    "destination": {"parked": True, "reason": "destination_rate"},
+    "executions of its tenant": {"reason": "tenant_limit"},
+}
+
+
+@pytest.mark.parametrize("waits", [*_JUDGED, *_LEFT])
+def test_what_has_not_begun_is_judged_for_whatever_it_waits_on_hold(
+    alpha: Tenant, partitions: Partitions, waits: str
+):
+    task = prepared(alpha, "skip")
+    before = {row.id for row in executions_of(task)}
+    Execution.objects.filter(task_id=task.id).update(**{**_JUDGED, **_LEFT}[waits])
+    overdue = rows("fence/overdue_tasks")
+    take_over(partitions)
+
+    drain(partitions)
+
+    kept = before & {row.id for row in executions_of(task, "PENDING")}
+    if waits in _JUDGED:
+        assert overdue == [("skip", 1, len(before))]
+        assert not kept
+        assert set(missed(task)) == {("SKIPPED", "misfire_skipped")}
+    else:
+        assert overdue == [] or overdue[0][2] == 0
+        assert kept == before
+
+
+def test_what_the_gate_had_let_through_is_given_back_to_the_budget(
+    alpha: Tenant, partitions: Partitions
+):
+    body = every_second(
+        schedule={"every": "PT1S", "misfire_policy": "skip"},
+        budget=[{"unit": "runs", "limit": 100, "per": "day"}],
+    )
+    task = make_task(alpha, body)
+    prepare()
+    rewind(task)
+    TaskBudget.objects.filter(task_id=task.id).update(used=50)
+    waits = executions_of(task)
+    key = {"concurrency_key": "k", "key_place": 0}
+    Execution.objects.filter(task_id=task.id).update(gated=False, counted=True, **key)
+    take_over(partitions)
+
+    unowned_work.take_up(partitions)
+
+    assert TaskBudget.objects.get(task_id=task.id).used == 50 - len(waits)

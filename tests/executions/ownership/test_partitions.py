@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
+from executions.ledger import totals
 from executions.loop import refusals
 from executions.loop.clocks import database_now
 from executions.materialize import unowned_work
-from executions.models import PartitionLease, SchedulerNode
+from executions.models import PartitionLease, SchedulerNode, UnownedStretch
 from executions.ownership import partitions as module
-from executions.ownership.partitions import OUTAGE_SECONDS, Partitions, fair_share
+from executions.ownership.partitions import OUTAGE_SECONDS, Partitions, Unowned, fair_share
 from shared.conf import conf
 from shared.sql import run
 from shared.sql_arrays import of_integers
@@ -204,6 +206,21 @@ def test_a_partition_is_not_taken_before_its_lease_has_ended():
 
 
 @pytest.mark.django_db
+def test_partitions_whose_lease_ran_out_are_counted_and_released_ones_are_not():
+    first, second, third = Partitions(), Partitions(), Partitions()
+    first.run_once()
+    first.release_all()
+    second.run_once()
+    assert totals.EXPIRED_PARTITIONS not in totals.read()
+    past = database_now() - timedelta(seconds=60)
+    SchedulerNode.objects.filter(id=second.node).update(heartbeat_at=past, lease_expires_at=past)
+
+    third.run_once()
+
+    assert totals.read()[totals.EXPIRED_PARTITIONS] == conf().partition_count
+
+
+@pytest.mark.django_db
 def test_the_next_look_falls_on_the_end_of_a_dead_schedulers_lease(settings: Settings):
     settings.PUNCTUAL = replace(
         conf(), partition_renew_seconds=200.0, partition_lease_seconds=600.0
@@ -348,7 +365,7 @@ def test_a_slow_renewal_does_not_prolong_the_trust(clock: Time, monkeypatch: pyt
     alone.run_once()
     beat = alone._beat
 
-    def slowly(ttl: float) -> tuple[bool, set[int], dict[int, int]]:
+    def slowly(ttl: float) -> Any:
         clock.now += conf().partition_lease_seconds - 1.5
         return beat(ttl)
 
@@ -462,3 +479,89 @@ def test_nothing_is_given_up_under_an_epoch_that_is_over(statement: str):
 
     assert run(statement, stale) == 0
     assert run(statement, alone.parameters()) == 256
+
+
+@pytest.mark.django_db
+def test_a_scheduler_learns_when_a_lost_one_may_have_claimed_without_sending():
+    first, second = Partitions(), Partitions()
+    for node in (first, second) * 2:
+        node.run_once()
+    second.run_once()
+    last_sign = SchedulerNode.objects.get(id=first.node).heartbeat_at
+    expire(first)
+
+    second.run_once()
+
+    assert second.unsent is not None
+    since, until = second.unsent
+    assert since < last_sign - timedelta(seconds=conf().partition_lease_seconds)
+    assert until >= last_sign
+
+
+@pytest.mark.django_db
+def test_what_one_claimed_before_it_was_cut_off_from_redis_may_be_unsent(clock: Time):
+    first, second = Partitions(), Partitions()
+    settled(first, second)
+    first.note_redis(reached=False)
+    clock.now += module.CUT_OFF_AFTER_SECONDS
+
+    first.run_once()
+    last_sign = SchedulerNode.objects.get(id=first.node).heartbeat_at
+    second.run_once()
+
+    # It knew that it was cut off a heartbeat ago, and read of it at its own next one.
+    noticed = module.CUT_OFF_AFTER_SECONDS + 2 * conf().partition_renew_seconds
+    assert second.unsent is not None
+    assert second.unsent[0] < last_sign - timedelta(seconds=noticed)
+
+
+@pytest.mark.django_db
+def test_a_stretch_that_another_process_has_noted_as_not_judged_is_taken_up_by_the_owner():
+    partitions = Partitions()
+    partitions.run_once()
+    now = database_now()
+    stretch = Unowned(now - timedelta(seconds=60), now)
+    UnownedStretch.objects.create(
+        partition=3, since=stretch.since, until=stretch.until, judged=False
+    )
+
+    partitions.run_once()
+
+    assert partitions.neglected == {3: stretch}
+    assert 3 not in partitions.ready
+    unowned_work.take_up(partitions)
+    partitions.run_once()
+    assert partitions.neglected == {}
+    assert not UnownedStretch.objects.filter(judged=False).exists()
+
+
+@pytest.mark.django_db
+def test_a_scheduler_that_stops_in_good_order_has_sent_what_it_claimed():
+    first, second = Partitions(), Partitions()
+    for node in (first, second) * 2:
+        node.run_once()
+    first.release_all()
+
+    second.run_once()
+
+    assert second.unsent is None
+
+
+@pytest.mark.django_db
+def test_returned_work_of_an_outage_keeps_every_scheduler_from_its_partition():
+    partitions = Partitions()
+    partitions.run_once()
+    now = database_now()
+    stretch = Unowned(now - timedelta(seconds=60), now)
+    row = UnownedStretch.objects.create(
+        partition=3, since=stretch.since, until=stretch.until, judged=True
+    )
+    partitions.unowned = {3: stretch}
+
+    partitions.judge_again([(3, now - timedelta(seconds=90)), (4, now)])
+    assert UnownedStretch.objects.get(judged=True) == row
+    assert 3 in partitions.ready
+
+    partitions.judge_again([(3, now - timedelta(seconds=30))])
+    assert UnownedStretch.objects.get(judged=False) == row
+    assert 3 not in partitions.ready

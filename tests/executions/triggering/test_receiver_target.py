@@ -107,6 +107,17 @@ def test_a_definition_keeps_all_but_its_secrets(alpha, receiver):
     assert found.target["headers"]["X-Api-Key"] == "s3cret-b"
 
 
+def test_a_masked_field_does_not_reach_the_receivers_page(alpha, receiver):
+    payload = {"card": {"number": "4111-cleartext"}, "n": 1}
+    task = make_task(alpha, {**body(), "payload": payload, "redact": ["$.card.number"]})
+
+    result = send_test_of_task(alpha.id, task.id, actor=ACTOR, receiver_path="/ok")
+
+    assert result.received is not None
+    assert json.loads(result.received["body"]) == {"card": {"number": "[redacted]"}, "n": 1}
+    assert "cleartext" not in str(received(alpha.id, {}))
+
+
 @pytest.mark.parametrize("kind", [kind for kind in TARGETS if kind != "webhook"])
 def test_only_a_webhook_is_sent_to_the_receiver(alpha, receiver, kind, settings):
     found = replace(read_definition(make_task(alpha, body())), target={**TARGETS[kind]})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from events.models import AuditEntry
+from executions.bulk import sealed_options
 from executions.bulk.scope import count_matching
 from executions.dead_letters.letters import retry_dead_letter
 from executions.loop.clocks import database_now
@@ -16,8 +17,10 @@ from executions.triggering.triggers import retry_execution, run_task
 from insight.explain.explanation import explain_execution
 from insight.explain.timetable import Timetable
 from insight.presentation.execution_detail import present_execution_detail
+from shared.addresses import written_origin
 from shared.conf import conf
 from shared.exceptions import InvalidInput
+from shared.payload_sight import sight
 from tasks.models import Task
 from tasks.revisions import own_revisions
 from tasks.versions import FIRST_REDIRECTED
@@ -324,6 +327,20 @@ def test_explain_and_the_audit_log_say_where_it_went(alpha: Tenant):
     [check] = [one for one in told.checks if one.name == "in_schedule"]
     assert f"It was replayed into {STAGING}" in check.more
     entries = AuditEntry.objects.filter(tenant_id=alpha.id)
-    assert STAGING in str(entries.get(action="bulk_job.created").after)
-    assert STAGING in str(entries.get(action="execution.retried").after)
-    assert job.options["into"] == {"url": STAGING}
+    for action in ("bulk_job.created", "execution.retried"):
+        said = str(entries.get(action=action).after)
+        assert written_origin(STAGING) in said
+        assert STAGING not in said
+    assert sealed_options.shown(job)["into"] == {"url": STAGING}
+
+
+def test_without_the_right_to_see_payloads_explain_has_no_query_of_where_it_went(alpha: Tenant):
+    row = original(alpha)
+    replayed(alpha, row, url=f"{STAGING}?key=s3cret")
+
+    with sight(False):
+        told = explain_execution(made_of(row), database_now())
+
+    [check] = [one for one in told.checks if one.name == "in_schedule"]
+    assert f"It was replayed into {STAGING}?" in check.more
+    assert "s3cret" not in str(told)

@@ -19,10 +19,12 @@ from shared.conf import conf
 from shared.exceptions import InvalidInput, NotFound
 from shared.redaction import MASK
 from tasks.models import Task
+from tasks.named_secrets.services import change_secret
 from tenants.models import SigningSecret, Tenant
 from tenants.services.signing_secrets import reveal_signing_secrets
 from tests.factories import ACTOR, make_task, once
 from tests.support.http_receiver import HttpReceiver, http_receiver
+from tests.support.named_secrets import VALUE, make_secret, using
 
 pytestmark = pytest.mark.django_db
 
@@ -141,9 +143,9 @@ def test_the_deadline_is_the_targets_timeout_where_that_is_shorter(
     asked: list[float] = []
     send = HttpClient.send
 
-    async def noted(self: HttpClient, request: Any) -> Any:
+    async def noted(self: HttpClient, request: Any, **whose: Any) -> Any:
         asked.append(request.timeout)
-        return await send(self, request)
+        return await send(self, request, **whose)
 
     monkeypatch.setattr(HttpClient, "send", noted)
     for seconds in (3, 30):
@@ -309,11 +311,67 @@ def test_no_transaction_is_open_while_the_receiver_is_waited_for(
     open_then: list[bool] = []
     send = HttpClient.send
 
-    async def noted(self: HttpClient, request: Any) -> Any:
+    async def noted(self: HttpClient, request: Any, **whose: Any) -> Any:
         open_then.append(connection.in_atomic_block)
-        return await send(self, request)
+        return await send(self, request, **whose)
 
     monkeypatch.setattr(HttpClient, "send", noted)
     send_test(alpha.id, body(receiver), actor=ACTOR)
 
     assert open_then == [False]
+
+
+def bound_to(receiver: HttpReceiver, **parts: Any) -> dict[str, Any]:
+    return {"hosts": [receiver.url.removesuffix("/hook")], **parts}
+
+
+def test_a_test_sends_named_secrets_and_shows_none_of_them(alpha: Tenant, receiver: HttpReceiver):
+    make_secret(alpha, **bound_to(receiver))
+    receiver.headers = {"X-Echo": VALUE}
+    receiver.body = f"you sent {VALUE}".encode()
+    headers = {"X-Plain": "k={{ secrets.token }}"}
+    wanted = body(receiver, headers=headers, auth=using()["auth"])
+
+    result = send_test(alpha.id, wanted, actor=ACTOR)
+
+    (sent,) = receiver.requests
+    assert sent.headers["x-plain"] == f"k={VALUE}"
+    assert sent.headers["authorization"] == f"Bearer {VALUE}"
+    assert result.request["headers"]["X-Plain"] == MASK
+    assert VALUE not in str(result)
+
+
+def test_a_test_does_not_send_a_secret_where_it_may_not_go(alpha: Tenant, receiver: HttpReceiver):
+    make_secret(alpha)
+
+    with pytest.raises(InvalidInput) as refused:
+        send_test(alpha.id, body(receiver, auth=using()["auth"]), actor=ACTOR)
+
+    assert [one.code for one in refused.value.errors] == ["secret_not_allowed"]
+    assert not receiver.requests
+
+
+def test_a_stored_task_whose_secret_was_bound_elsewhere_since_sends_nothing(
+    alpha: Tenant, receiver: HttpReceiver
+):
+    make_secret(alpha, hosts=["api.example.com", *bound_to(receiver)["hosts"]])
+    task = make_task(alpha, body(receiver, auth=using()["auth"]))
+    change_secret(alpha.id, "token", {"hosts": ["api.example.com"]}, actor=ACTOR)
+
+    with pytest.raises(InvalidInput) as refused:
+        send_test_of_task(alpha.id, task.id, actor=ACTOR)
+
+    assert [one.code for one in refused.value.errors] == ["secret_unavailable"]
+    assert not receiver.requests
+
+
+def test_masked_fields_are_sent_and_not_shown(alpha: Tenant, receiver: HttpReceiver):
+    receiver.body = b'{"card": {"number": "4111"}, "ok": true}'
+    payload = {"card": {"number": "4111"}}
+
+    result = send_test(
+        alpha.id, {**body(receiver), "payload": payload, "redact": ["$.card.number"]}, actor=ACTOR
+    )
+
+    assert b"4111" in receiver.requests[0].body
+    assert "4111" not in str(result)

@@ -3,13 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from django.db import transaction
 
 from events.models import AuditEntry
 from executions.changes import changing
 from executions.payloads import payload_of
-from executions.triggering.triggers import Override, retry_execution, run_task
+from executions.triggering.triggers import Override, lock_tasks, retry_execution, run_task
 from shared.conf import conf
 from shared.exceptions import Conflict, InvalidInput, NotFound, TooLarge
+from tasks.budgets import purses
 from tasks.transitions import Pause
 from tests.factories import (
     ACTOR,
@@ -157,3 +159,16 @@ def test_a_one_time_tasks_retry_that_succeeds_completes_it(alpha):
     finish(row)
 
     assert reload(original.task).status == "COMPLETED"
+
+
+def test_the_budgets_of_several_tasks_are_locked_at_once_and_in_order(alpha, monkeypatch):
+    budget = [{"unit": "runs", "limit": 2}]
+    first, other = (make_task(alpha, every_second(budget=budget)) for _ in range(2))
+    make_task(alpha)
+    seen: list[object] = []
+    monkeypatch.setattr(purses, "lock", seen.append)
+
+    with transaction.atomic():
+        lock_tasks([other.id, first.id])
+
+    assert seen == [sorted([first.id, other.id])]

@@ -36,7 +36,16 @@ from tests.support.closed_redis import closed_redis
 from tests.support.cursors import change_task
 
 #: The checks of a task that depends on no other.
-ALONE = [check for check in CHECKS if check not in ("dependencies", "run", "steps", "deadline")]
+_OF_OTHERS = (
+    "dependencies",
+    "run",
+    "steps",
+    "deadline",
+    "budget",
+    "concurrency_key",
+    "tenant_limit",
+)
+ALONE = [check for check in CHECKS if check not in _OF_OTHERS]
 
 pytestmark = pytest.mark.django_db
 
@@ -452,10 +461,6 @@ BLOCKED: list[tuple[str, Build, str, str, str]] = [
     ("workers full", workers_full, "workers", "waits", "1 of 1 places"),
     ("cancelled", cancelled, "outcome", "did_not_run", "It was cancelled by test"),
     ("failed", failed, "outcome", "ran", "http_status"),
-    (
-        *("limit of the tenant", lambda tenant: skipped(tenant, "tenant_limit"), "outcome"),
-        *("did_not_run", "tenant_limit"),
-    ),
 ]
 
 

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from executions.dispatch import scarcity
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from insight.explain.answer import Check
 from insight.explain.delivery_checks import lease, outcome, redis, running, workers
 from insight.explain.evidence import Situation
+from shared.process_sight import sight
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import make_dead_letter, make_execution, reload
@@ -53,6 +55,43 @@ def test_a_worker_that_fell_silent_is_told(alpha: Tenant):
     silence("worker-1@host:1", 60)
 
     assert "The last one fell silent 6" in text(workers(waiting(alpha)))
+
+
+def test_work_of_a_scarce_pool_waits_for_its_tenants_share(alpha: Tenant):
+    working()
+    scarcity.note(["default"])
+
+    check = workers(waiting(alpha))
+
+    assert check.ok is False
+    assert "waits for its tenant's share of the pool default" in check.says
+    assert "/v1/shares" in text(check)
+
+
+@pytest.mark.parametrize(
+    ("slots", "is_scarce", "ok", "says"),
+    [
+        (4, False, True, "the pool default has free capacity, with 1 live workers"),
+        (4, True, False, "it waits for its tenant's share of the pool default"),
+        (
+            *(1, False, False),
+            "no worker has free capacity: all 1 places of the pool default are in use",
+        ),
+    ],
+)
+def test_whether_there_is_capacity_is_said_without_the_load_to_those_who_may_not_see_processes(
+    alpha: Tenant, beta: Tenant, slots: int, is_scarce: bool, ok: bool, says: str
+):
+    working(slots=slots)
+    waiting(beta, "RUNNING")
+    if is_scarce:
+        scarcity.note(["default"])
+
+    with sight(False):
+        check = workers(waiting(alpha))
+
+    assert (check.ok, check.says) == (ok, says)
+    assert f"1 of {slots} places of the pool default are in use" in workers(waiting(alpha)).says
 
 
 def test_what_a_worker_holds_for_its_time_is_on_its_way(alpha: Tenant):

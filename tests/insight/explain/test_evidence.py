@@ -13,6 +13,7 @@ from insight.explain.evidence import (
     name_of,
     standing_pause_of,
 )
+from shared import tenant_scope
 from shared.actor import Actor
 from shared.conf import conf
 from tasks.models import Pause, Task
@@ -72,6 +73,19 @@ def test_room_counts_what_is_in_flight(alpha: Tenant):
     assert [worker.id for worker in found.pool_room.workers] == ["worker-1@host:1"]
 
 
+def test_room_counts_what_all_tenants_have_in_flight_in_the_pools_that_they_share(
+    alpha: Tenant, beta: Tenant
+):
+    working(slots=4)
+    of_row(beta, "RUNNING")
+    found = of_row(alpha, "RUNNING")
+
+    with tenant_scope.of_request():
+        tenant_scope.enter(alpha.id)
+        assert found.pool_room is not None
+        assert found.pool_room.in_flight == 2
+
+
 def test_without_redis_room_is_not_known(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("wire.heartbeats.client", closed_redis)
 
@@ -101,6 +115,7 @@ def test_who_changed_something_is_named_up_to_a_moment(alpha: Tenant):
     [
         ("system", "the scheduler"),
         ("command", "a command"),
+        ("command:ada", "a command of ada"),
         ("api_key:abc", "api_key:abc"),
         ("user:987654", "user:987654"),
         ("user:x", "user:x"),

@@ -19,7 +19,7 @@ def test_letters_are_presented_in_a_fixed_number_of_queries(
 ):
     letters = [make_dead_letter(alpha) for _ in range(4)]
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         shown = present_letters(letters)
 
     assert [letter["id"] for letter in shown] == [str(letter.id) for letter in letters]

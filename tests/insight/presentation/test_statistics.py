@@ -97,4 +97,6 @@ def test_a_partition_without_owner_and_lease_says_null():
     shown = present_schedulers([node], [PartitionView(0, None, 3, None)])
 
     assert shown["schedulers"][0]["id"] == str(node.id)
-    assert shown["partitions"] == [{"partition": 0, "owner": None, "epoch": 3, "expires_at": None}]
+    assert shown["partitions"] == [
+        {"partition": 0, "owner": None, "owned": False, "epoch": 3, "expires_at": None}
+    ]

@@ -6,13 +6,23 @@ import pytest
 
 from executions import transitions
 from executions.models import Execution, WorkflowRun
+from executions.redacted_fields import paths_of
 from insight.presentation.workflow_runs import present_items, present_run, present_runs
 from insight.workflow_runs import find_take, latest_takes, runs_of, see
 from shared.exceptions import NotFound
+from shared.redaction import MASK
 from tasks.models import Task, TaskRevision
 from tests.factories import ACTOR, make_tenant, release
 from tests.support.workflow_steps import claim, end, run_step
-from tests.support.workflows import begin_run, calls, go_on, make_workflow, step_of, work
+from tests.support.workflows import (
+    begin_run,
+    calls,
+    edit_workflow,
+    go_on,
+    make_workflow,
+    step_of,
+    work,
+)
 from workflows import control
 from workflows.plan import plan_of
 from workflows.signals import send_signal
@@ -249,3 +259,21 @@ def test_a_wait_has_begun_and_keeps_its_begin_when_it_ends(tenant):
     assert [one["status"] for one in ended] == ["SUCCEEDED", "SUCCEEDED"]
     # A signal is no execution.
     assert [one["execution_id"] for one in ended] == [None, None]
+
+
+def test_fields_that_are_named_after_a_run_are_masked_in_it(tenant):
+    used = calls("b", "a", payload="{{ steps.a.output }}")
+    task = make_workflow(tenant, [calls("a", payload={"card": 1}), used])
+    run = begin_run(task, {"key": 2})
+    step_run = only_step(run)
+    run_step(run, "a", result={"card": 3, "plain": 4})
+    steps = [calls("a", redact=["$.card"]), used]
+    edit_workflow(task, {"name": "Flow", "redact": ["$.key"], "steps": steps})
+
+    shown = present_run(tenant.id, run)
+
+    assert shown["input"] == {"key": MASK}
+    assert shown["steps"][0]["output"] == {"card": MASK, "plain": 4}
+    [listed] = present_runs(latest_takes(list(runs_of(tenant.id, task.id))))
+    assert listed["input"] == {"key": MASK}
+    assert paths_of(task.id, step_run.revision) == ["$.key", "$.card"]

@@ -11,9 +11,10 @@ from insight.presentation.workflows import (
     present_workflow_revision,
     present_workflows,
 )
+from shared.redaction import MASK
 from tasks.revisions import read_definition
 from tests.factories import make_tenant, spoil
-from tests.support.workflows import calls, make_workflow
+from tests.support.workflows import calls, edit_workflow, make_workflow
 
 pytestmark = pytest.mark.django_db
 
@@ -54,9 +55,20 @@ def test_one_that_no_key_opens_does_not_hide_the_others():
 def test_a_version_shows_its_steps():
     task = make_workflow(make_tenant(), [calls("a"), calls("b", "a")])
 
-    shown = present_workflow_revision(task.revisions.get(version=1))
+    shown = present_workflow_revision(task.revisions.get(version=1), read_definition(task))
 
     assert [step["key"] for step in shown["definition"]["steps"]] == ["a", "b"]
+
+
+def test_a_field_that_a_step_masks_now_is_masked_in_earlier_versions():
+    task = make_workflow(make_tenant(), [calls("a", payload={"card": 1}), calls("b", payload=[2])])
+    steps = [calls("a", payload={"card": 3}, redact=["$.card"])]
+    task = edit_workflow(task, {"name": "Flow", "steps": steps})
+
+    shown = present_workflow_revision(task.revisions.get(version=1), read_definition(task))
+
+    payloads = [step["payload"] for step in shown["definition"]["steps"]]
+    assert payloads == [{"card": MASK}, [2]]
 
 
 def test_a_list_has_the_number_of_steps_in_place_of_the_steps():

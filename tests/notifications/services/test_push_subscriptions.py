@@ -11,6 +11,7 @@ from notifications.services import push_subscriptions
 from notifications.services.push_subscriptions import subscribe, unsubscribe
 from shared.encryption import open_sealed
 from shared.exceptions import Conflict, InvalidInput, NotFound
+from shared.sealing_contexts import push_subscription_context
 from tenants.models import Membership
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import make_member
@@ -27,7 +28,8 @@ def test_a_browsers_secret_is_sealed_and_not_audited() -> None:
     made = subscribe(tenant.id, make_member(tenant).pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
 
     stored = PushSubscription.objects.get()
-    assert open_sealed(stored.sealed_auth, f"push:{made.id}".encode()).decode() == sink.keys["auth"]
+    context = push_subscription_context(tenant.id, made.id)
+    assert open_sealed(stored.sealed_auth, context).decode() == sink.keys["auth"]
     entry = AuditEntry.objects.get(action="push_subscription.created")
     assert "browser-1" not in (entry.after or "")
 

@@ -15,13 +15,18 @@ from django.contrib.sessions.backends.db import SessionStore
 from executions.ownership import fence
 from launcher import local_state
 from launcher.run_lock import RunLock
-from operations.backup import keys, programs
+from operations.backup import erased_tenants, keys, programs
 from operations.backup.archive import SealedBackup
 from operations.backup.exceptions import Damaged, Unfit, WrongPassphrase
 from operations.backup.make import count_rows, database_address, make_backup
 from operations.backup.place import Place
 from operations.backup.restore import Checked, Incomplete, check, restore
+from shared.data_keys import forget_all
+from shared.encryption import DecryptionFailed, open_json
 from shared.exceptions import Conflict
+from shared.ids import new_id
+from shared.sealing_contexts import revision_context
+from tenants.models import DataKey, Tenant
 from tests.executions.old_days import forget, half_detach, put
 from tests.factories import ACTOR, make_task, make_tenant, once
 from tests.operations.backup.files import PASSPHRASE, cheap, write, write_first_format
@@ -237,3 +242,49 @@ def test_without_a_redis_of_ones_own_nothing_is_asked(
     monkeypatch.setattr(start_guard, "renew_incarnation", None)
 
     restore(checked, Place(tmp_path / "b", target), overwrite=False)
+
+
+def test_a_backup_from_before_an_erasure_has_nothing_readable_of_the_tenant(
+    target: str, tmp_path: Path
+):
+    kept, gone = make_tenant("Alpha"), make_tenant("Gone")
+    for tenant in (kept, gone):
+        make_task(tenant, once(payload={"of": tenant.name}))
+    make_backup(tmp_path / "a", PASSPHRASE)
+    data_dir = tmp_path / "b"
+    erased_tenants.note(data_dir, gone.id)
+
+    closed = restore(check(tmp_path / "a", PASSPHRASE), Place(data_dir, target), overwrite=False)
+
+    assert closed == 1
+    with psycopg.connect(target) as session:
+        found = session.execute("SELECT tenant_id FROM data_keys").fetchall()
+        rows = session.execute(
+            "SELECT t.tenant_id, r.task_id, r.version, r.sealed FROM task_revisions r "
+            "JOIN tasks t ON t.id = r.task_id"
+        ).fetchall()
+    assert found == [(kept.id,)]
+    # What opens is judged by the keys of the restored database.
+    DataKey.objects.filter(tenant=gone).delete()
+    forget_all()
+    opened = {}
+    for tenant_id, task_id, version, sealed in rows:
+        context = revision_context(tenant_id, task_id, version)
+        try:
+            opened[tenant_id] = open_json(sealed, context)["payload"]
+        except DecryptionFailed:
+            opened[tenant_id] = None
+    assert opened == {kept.id: {"of": "Alpha"}, gone.id: None}
+
+
+def test_a_list_of_another_machine_is_minded_and_an_unknown_tenant_does_no_harm(
+    checked: Checked, target: str, tmp_path: Path
+):
+    tenant = Tenant.objects.get(name="Alpha")
+
+    closed = restore(
+        checked, Place(tmp_path / "b", target), overwrite=False, erased=[tenant.id, new_id()]
+    )
+
+    assert closed == 1
+    assert value(target, "SELECT count(*) FROM data_keys") == 0

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
+from django.core.management.base import CommandError
 from django_celery_beat.models import PeriodicTask
 
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
-from tenants.models import ApiKey, Tenant
+from tenants.models import ApiKey, SignIn, Tenant
+from tenants.services.sign_ins import begin_sign_in
 from tests.support.api import ApiClient
 
 # The command opens the durable transaction itself.
@@ -77,3 +79,48 @@ def test_a_given_password_is_set_and_no_link_is_made(
 
     assert made["login_url"] is None
     assert get_user_model().objects.get().check_password("correct horse battery")
+
+
+@pytest.mark.parametrize("weak", ["abc12", "password1", "1029384756102938"])
+def test_a_weak_password_is_refused_and_not_repeated(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, weak: str
+) -> None:
+    monkeypatch.setenv("ADMIN_PASSWORD", weak)
+
+    with pytest.raises(CommandError, match="ADMIN_PASSWORD is refused: ") as refused:
+        bootstrap(capsys)
+
+    assert weak not in str(refused.value)
+    assert not get_user_model().objects.exists()
+
+
+def test_an_installation_with_a_weak_password_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bootstrap(capsys)
+    admin = get_user_model().objects.get()
+    admin.set_password("short")
+    admin.save()
+    monkeypatch.setenv("ADMIN_PASSWORD", "short")
+
+    assert bootstrap(capsys)["login_url"] is None
+
+
+def test_a_new_password_ends_the_sessions_of_the_old_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bootstrap(capsys)
+    begin_sign_in(get_user_model().objects.get().pk, address="", user_agent="")
+    monkeypatch.setenv("ADMIN_PASSWORD", "correct horse battery")
+
+    bootstrap(capsys)
+
+    assert SignIn.objects.get().ended_by == "password"
+
+
+def test_the_link_is_not_printed_where_output_is_collected(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call_command("bootstrap")
+
+    assert "/login/" not in capsys.readouterr().out

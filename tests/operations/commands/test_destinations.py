@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executions.models import Destination
+from shared.actor import COMMAND
 from tests.executions.answers import audited
 from tests.factories import make_task
 from tests.support.circuits import HOST, live
@@ -39,7 +40,7 @@ def test_one_is_shown(alpha):
 def test_limits_are_set_and_lifted(alpha):
     said = call("destinations", "set", HOST, "--max-in-flight", "10", "--rate", "2.5")
     assert said.out == f"{HOST}: 10 in flight, 2.5 a second\n"
-    assert audited(HOST, "destination.changed")["actor"] == "command"
+    assert audited(HOST, "destination.changed")["actor"] == COMMAND.name
 
     lifted = call("destinations", "set", HOST, "--rate", "none", "--breaker", "off", "--json")
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from shared.actor import COMMAND
 from tasks.models import Pause
 from tests.executions.changes.standing import end, stand
 from tests.factories import make_task, reload
@@ -23,7 +24,7 @@ def test_a_pause_is_created_after_saying_what_it_holds(alpha):
     made = Pause.objects.get()
     assert document["pause"]["id"] == str(made.id)
     assert document["reach"]["task_count"] == document["pause"]["task_count"] == 1
-    assert (made.note, made.on_resume, made.created_by) == ("INC-42", "replay", "command")
+    assert (made.note, made.on_resume, made.created_by) == ("INC-42", "replay", COMMAND.name)
     assert made.until is not None
     assert reload(task).pause_id == made.id
 
@@ -107,7 +108,7 @@ def test_end_finds_a_pause_by_the_end_of_its_id_and_asks(alpha):
     document = read_document("pauses-end", call("pauses", "end", tail, "--yes", "--json").out)
 
     assert (document["id"], document["task_count"]) == (str(made.id), 1)
-    assert document["ended_by"] == "command"
+    assert document["ended_by"] == COMMAND.name
     assert reload(task).status == "SCHEDULED"
     assert call("pauses", "end", tail, "--yes").code == 4
     assert call("pauses", "end", "0" * 12, "--yes").code == 3

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from executions.models import Pool
+from shared.actor import COMMAND
 from tenants.models import Tenant
 from tests.executions.answers import audited
 from tests.executions.leasing import take, work
@@ -61,7 +62,7 @@ def test_delete_asks_first_and_refuses_what_is_in_use(alpha: Tenant, monkeypatch
     said = call("pools", "delete", "batch", "--yes", "--json")
 
     assert read_document("pools-delete", said.out)["deleted"] == "batch"
-    assert audited("batch", "pool.deleted")["actor"] == "command"
+    assert audited("batch", "pool.deleted")["actor"] == COMMAND.name
     work(alpha)
     assert call("pools", "delete", "batch", "--yes").code == 4
 

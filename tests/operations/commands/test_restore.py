@@ -45,7 +45,7 @@ def test_a_restore_says_what_it_restored_and_what_is_next(
 ):
     done: list[bool] = []
     monkeypatch.setattr(
-        command, "restore", lambda checked, place, overwrite: done.append(overwrite)
+        command, "restore", lambda checked, place, overwrite, erased: done.append(overwrite)
     )
 
     said = call("restore", "--from", str(write(tmp_path / "a")), "--json")

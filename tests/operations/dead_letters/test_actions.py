@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executions.models import BulkJob, DeadLetter
+from shared.actor import COMMAND
 from tenants.models import Tenant
 from tests.executions.answers import audited
 from tests.factories import make_dead_letter
@@ -16,7 +17,7 @@ def test_an_action_is_noted_as_the_commands(alpha: Tenant):
 
     assert call("dlq", "archive", str(letter.id)).code == 0
 
-    assert audited(letter.id, "dead_letter.resolved")["actor"] == "command"
+    assert audited(letter.id, "dead_letter.resolved")["actor"] == COMMAND.name
 
 
 def test_a_tasks_filter_says_which_tenant_is_meant(alpha: Tenant, beta: Tenant):

@@ -98,3 +98,13 @@ def test_a_missing_encryption_key_is_broken_and_inactive_ones_are_counted(settin
     assert one.verdict is Verdict.OK
     assert two.evidence == "k2 is active; 1 more can open values"
     assert none.verdict is Verdict.FAILED
+
+
+def test_the_keys_of_the_audit_log_are_named_and_missed(settings):
+    one = data_directory.audit_keys()
+    settings.PUNCTUAL = replace(settings.PUNCTUAL, audit_keys={})
+    none = data_directory.audit_keys()
+
+    assert (one.verdict, one.evidence) == (Verdict.OK, "test is active, 1 verify")
+    assert none.verdict is Verdict.WARNING
+    assert "AUDIT_KEYS" in none.remedy

@@ -4,9 +4,12 @@ import pytest
 from django.db import OperationalError
 from django_celery_beat.models import PeriodicTask
 
+from events.audit import INSTALLATION
+from events.models import AuditEntry
 from executions.ledger import days as ledger
 from operations.doctor import runtime
 from operations.doctor.repairs import repair_all
+from operations.housekeeping_entries import HEADS, NAME, QUOTAS, ZONES
 
 pytestmark = pytest.mark.django_db
 
@@ -19,12 +22,14 @@ def test_what_is_missing_is_made_and_told_once():
 
     assert first == {
         "day tables": "nothing was missing",
-        "housekeeping": "made Keep house, Follow the zone database",
+        "housekeeping": f"made {NAME}, {ZONES}, {QUOTAS}, {HEADS}",
         "outcome group": "made the recorders' group",
     }
     assert set(second.values()) == {"nothing was missing"}
-    assert PeriodicTask.objects.count() == 2
+    assert PeriodicTask.objects.count() == 4
     assert runtime.live_recorders() == 0
+    repaired = AuditEntry.objects.filter(tenant_id=INSTALLATION, action="doctor.repaired")
+    assert sorted(repaired.values_list("object_id", flat=True)) == ["housekeeping", "outcome group"]
 
 
 def test_missing_days_are_made(monkeypatch):

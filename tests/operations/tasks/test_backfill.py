@@ -5,6 +5,7 @@ import pytest
 from executions.changes import changing
 from executions.models import BulkJob, Execution
 from operations.bulk import runs
+from shared.actor import COMMAND
 from shared.instants import format_instant
 from tasks.models import Task
 from tenants.models import Tenant
@@ -50,7 +51,7 @@ def test_it_is_followed_until_all_is_made(task: Task, monkeypatch: pytest.Monkey
     job = BulkJob.objects.get()
     told = "done 61, skipped 0, failed 0; of the executions made: pending 61"
     assert (said.code, said.out) == (0, f"bulk job {job.id}\n{told}\n")
-    assert (job.name, job.created_by) == ("Incident 7", "command")
+    assert (job.name, job.created_by) == ("Incident 7", COMMAND.name)
     assert Execution.objects.filter(series_id=job.id).count() == 61
     assert f"manage.py bulk show {job.id}" in said.err
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
+from shared.actor import COMMAND
 from tasks.models import Task
 from tests.factories import daily, make_execution, make_task, reload
 from tests.support.command_calls import call, type_in
@@ -25,7 +26,7 @@ def test_several_tasks_are_paused_with_a_note_and_an_end(alpha):
         stored = reload(task)
         assert (stored.status, stored.pause_note) == ("PAUSED", "receiver is down")
         assert (stored.on_resume, stored.paused_until is None) == ("run_once", False)
-    assert set(AuditEntry.objects.values_list("actor", flat=True)) >= {"command"}
+    assert set(AuditEntry.objects.values_list("actor", flat=True)) >= {COMMAND.name}
 
 
 def test_paused_tasks_are_resumed(alpha):

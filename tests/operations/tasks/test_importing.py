@@ -75,8 +75,10 @@ def test_a_file_of_which_nothing_can_be_taken_over_exits_with_1(alpha, tmp_path)
 def test_the_user_column_can_be_said_and_denied(alpha, tmp_path):
     path = _crontab(tmp_path, "0 1 * * * root a\n")
 
-    assert "crontab: a" in _import(path, "--url", URL, "--system", "--dry-run").out
-    assert "crontab: root a" in _import(path, "--url", URL, "--dry-run").out
+    with_users = _import(path, "--url", URL, "--system", "--dry-run").out
+    assert "crontab: a, line 1" in with_users
+    assert "0 1 * * * root a" in with_users
+    assert "crontab: root, line 1" in _import(path, "--url", URL, "--dry-run").out
 
 
 def test_standard_input_is_a_crontab_too(alpha, monkeypatch):

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from executions.triggering.test_delivery import TestResult
+from shared.actor import COMMAND
 from tests.factories import make_task
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
@@ -41,7 +42,7 @@ def test_what_came_of_a_test_is_printed(alpha, monkeypatch):
 
     document = read_document("tasks-test", said.out)
     assert (said.code, document["outcome"], document["response"]["status"]) == (0, "SUCCEEDED", 200)
-    assert seen == [(alpha.id, task.id, "command", None)]
+    assert seen == [(alpha.id, task.id, COMMAND.name, None)]
     assert "POST https://api.example.com/r" in call("tasks", "test", str(task.id)).out
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executions.models import Execution, WorkflowStep
+from shared.actor import COMMAND
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
 from tests.support.workflows import (
@@ -93,7 +94,7 @@ def test_an_approval_is_decided_with_a_note(alpha, words, state):
     read_document("workflows-approve", said.out)
     assert states(run)["ok"] == state
     end = WorkflowStep.objects.get(run_id=run, step=1)
-    assert (end.note, end.actor) == ("checked", "command")
+    assert (end.note, end.actor) == ("checked", COMMAND.name)
 
 
 def test_an_approval_of_another_take_is_refused(alpha):

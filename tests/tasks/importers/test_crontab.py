@@ -301,7 +301,7 @@ def test_a_job_becomes_a_definition_that_creation_takes():
     )
     definition = parse_create(body, now=NOW, limits=LIMITS)
 
-    assert definition.name == 'mail: mail "x"'
+    assert definition.name == "mail: mail, line 2"
     assert definition.type == "RECURRING"
     assert definition.payload == {
         "command": 'mail "x"',
@@ -315,12 +315,29 @@ def test_a_job_becomes_a_definition_that_creation_takes():
 
 
 def test_a_name_fits_whatever_the_command_is():
-    entry = _one(f"* * * * * printf '\x1b[31m' {'x' * 500}\n")
+    entry = _one(f"* * * * * {'x' * 500}\n")
 
-    name = definition_body(entry, url="https://e.com", path="f", identity="i")["name"]
+    name = definition_body(entry, url="https://e.com", path="f\x1b", identity="i")["name"]
 
     assert len(name) == NAME_LENGTH
-    assert name.startswith("f: printf '?[31m'")
+    assert name.startswith("f?: xxx")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("/usr/bin/curl https://chat.example.com/s3cret", "f: curl, line 1"),
+        ("mysql -ps3cret", "f: mysql, line 1"),
+        ("TOKEN=s3cret run", "f: line 1"),
+        ('TOKEN="a s3cret b" run', "f: line 1"),
+        ("`s3cret`", "f: line 1"),
+        ("s3cret=x; run", "f: line 1"),
+    ],
+)
+def test_a_name_has_nothing_of_a_command_but_its_program(command: str, name: str):
+    entry = _one(f"* * * * * {command}\n")
+
+    assert definition_body(entry, url="https://e.com", path="f", identity="i")["name"] == name
 
 
 @pytest.mark.parametrize(

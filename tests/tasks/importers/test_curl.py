@@ -31,7 +31,7 @@ def _refusal(text: str) -> str:
 
 def test_a_plain_call_becomes_name_and_target():
     assert parse_curl(f"curl {URL}").definition == {
-        "name": "GET api.example.com/reports",
+        "name": "GET api.example.com",
         "target": {"url": URL, "method": "GET"},
     }
 
@@ -371,10 +371,16 @@ def test_a_host_alone_is_called_by_http():
 
 
 def test_long_addresses_make_names_that_fit():
-    name = parse_curl(f"curl {URL}/{'x' * 500}").definition["name"]
+    name = parse_curl(f"curl https://{'x' * 500}.example/").definition["name"]
 
     assert len(name) == NAME_LENGTH
     assert name.endswith("…")
+
+
+def test_the_name_has_nothing_of_a_url_but_its_host():
+    url = "https://me:s3cret@hooks.example.com/services/s3cret?key=s3cret"
+
+    assert parse_curl(f"curl -d x '{url}'").definition["name"] == "POST hooks.example.com"
 
 
 @pytest.mark.parametrize(

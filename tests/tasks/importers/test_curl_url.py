@@ -9,7 +9,7 @@ def test_a_url_is_told_apart_from_its_user():
     called = called_url("https://u:p%3A@a.example:8443/x/?y#z", ["q=1"])
 
     assert called.url == "https://a.example:8443/x/?y&q=1"
-    assert called.place == "a.example/x"
+    assert called.host == "a.example"
     assert called.auth == {"type": "basic", "username": "u", "password": "p:"}
 
 

@@ -24,7 +24,7 @@ def test_a_crontab_line_that_calls_curl_becomes_schedule_and_target():
     )
 
     assert found.definition == {
-        "name": "GET api.example.com/ping",
+        "name": "GET api.example.com",
         "target": {"url": URL, "method": "GET"},
         "schedule": {
             "cron_expression": "*/5 * * * *",

@@ -51,7 +51,7 @@ def test_outputs_of_all_steps_before_may_be_named_not_only_of_the_last():
         ({"payload": "{{ steps.c.output }}"}, ("#/steps/1/payload", "step_not_before")),
         ({"payload": "{{ steps.nope.output }}"}, ("#/steps/1/payload", "step_unknown")),
         ({"payload": "{{ steps.a.result }}"}, ("#/steps/1/payload", "template_unknown_name")),
-        ({"payload": "{{ secrets.key }}"}, ("#/steps/1/payload", "template_unknown_name")),
+        ({"payload": "{{ secrets.key }}"}, ("#/steps/1/payload", "secret_not_here")),
         ({"payload": "{{ item }}"}, ("#/steps/1/payload", "template_unknown_name")),
         (
             {"target": {"url": "https://a.example.com/{{ step.a.output }}"}},

@@ -59,8 +59,8 @@ def test_a_target_that_is_no_object_is_refused(target):
 @pytest.mark.parametrize(
     ("target", "name"),
     [
-        ({"url": "https://api.example.com:8443/a/b?c=d"}, "api.example.com:8443/a/b"),
-        (TARGETS["webhook"], "api.example.com/reports/labels_team"),
+        ({"url": "https://api.example.com:8443/a/b?c=d"}, "api.example.com:8443"),
+        (TARGETS["webhook"], "api.example.com"),
         (POOL, "batch-etl/generate_invoices"),
         (HANDLER, "reports/reports.daily"),
         (COMMAND, "backup"),

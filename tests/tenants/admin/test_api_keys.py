@@ -37,6 +37,14 @@ def test_a_new_key_is_shown_once_and_works(browser, alpha):
     assert text not in browser.page(key).content.decode()
 
 
+def test_a_new_key_may_have_an_address_list(browser, alpha):
+    add(browser, alpha, addresses="203.0.113.0/24, 2001:db8::1")
+
+    key = ApiKey.objects.get(name="deploy")
+    assert key.addresses == ["203.0.113.0/24", "2001:db8::1/128"]
+    assert b"203.0.113.0/24" in browser.page(key).content
+
+
 def test_staff_makes_no_owners_key(alpha):
     user = User.objects.create_user("staff", password="a-long-phrase-of-words", is_staff=True)
     user.user_permissions.set(Permission.objects.all())
@@ -49,7 +57,13 @@ def test_staff_makes_no_owners_key(alpha):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("scopes", []), ("scopes", ["root"]), ("expires_at", "2001-01-01T00:00")]
+    ("field", "value"),
+    [
+        ("scopes", []),
+        ("scopes", ["root"]),
+        ("expires_at", "2001-01-01T00:00"),
+        ("addresses", "203.0.113.7/24"),
+    ],
 )
 def test_a_key_that_makes_no_sense_is_an_error_of_the_form(browser, alpha, field, value):
     answer = add(browser, alpha, **{field: value})

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
+from django.test import Client
 
 from events.audit import INSTALLATION
 from events.models import AuditEntry
-from tenants.models import Membership
+from tenants.models import Membership, SecondFactor, SignIn
 from tests.support.admin import AdminBrowser, make_admin
+from tests.support.second_factors import enrol
 
 pytestmark = pytest.mark.django_db
 
@@ -201,3 +203,67 @@ def test_what_becomes_of_accounts_is_audited(browser, ada):
     assert {entry.actor for entry in entries} == {f"user:{browser.user.pk}"}
     changed = entries.get(action="user.changed")
     assert changed.after == '{"is_superuser":true}'
+
+
+def test_a_password_that_another_person_sets_ends_the_sessions(browser, ada):
+    client = Client()
+    client.force_login(ada)
+    form = {"password1": "correct horse battery", "password2": "correct horse battery"}
+
+    answer = browser.client.post(f"/admin/auth/user/{ada.pk}/password/", form)
+
+    assert answer.status_code == 302
+    assert SignIn.objects.get(user=ada).ended_by == "password"
+    assert client.get("/account").status_code == 302
+
+
+def test_the_sessions_of_an_account_that_is_no_longer_active_end(browser, ada):
+    client = Client()
+    client.force_login(ada)
+    data = {
+        "username": "ada",
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "00:00:00",
+        "memberships-TOTAL_FORMS": "0",
+        "memberships-INITIAL_FORMS": "0",
+    }
+
+    assert browser.client.post(f"/admin/auth/user/{ada.pk}/change/", data).status_code == 302
+
+    assert SignIn.objects.get(user=ada).ended_by == "ended"
+
+
+def test_an_account_with_sessions_and_a_second_factor_is_deleted_with_them(browser, ada):
+    Client().force_login(ada)
+    enrol(ada)
+
+    answer = browser.client.post(f"/admin/auth/user/{ada.pk}/delete/", {"post": "yes"})
+
+    assert answer.status_code == 302
+    assert not User.objects.filter(pk=ada.pk).exists()
+    assert not SecondFactor.objects.exists()
+
+
+def path_of_password(user, spelling):
+    return f"/admin/auth/user/{spelling.format(user.pk)}/password/"
+
+
+@pytest.mark.parametrize("spelling", ["{}", "0{}", "+{}"])
+def test_ones_own_password_is_changed_on_the_page_of_the_account_only(browser, spelling):
+    form = {"password1": "correct horse battery", "password2": "correct horse battery"}
+
+    answer = browser.client.post(path_of_password(browser.user, spelling), form)
+
+    assert answer.url == "/account"
+    assert not User.objects.get(pk=browser.user.pk).check_password("correct horse battery")
+
+
+def test_a_password_that_is_set_by_a_quoted_address_ends_the_sessions_and_is_audited(browser, ada):
+    Client().force_login(ada)
+    form = {"password1": "correct horse battery", "password2": "correct horse battery"}
+
+    answer = browser.client.post(path_of_password(ada, "_2B{}"), form)
+
+    assert answer.status_code == 302
+    assert SignIn.objects.get(user=ada).ended_by == "password"
+    assert "user.password_set" in accounts_audited()

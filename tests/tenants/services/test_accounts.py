@@ -3,13 +3,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth import hashers
 from django.contrib.auth.models import Group, Permission, User
+from django.db import connection
 
 from events.audit import INSTALLATION, verify
 from events.models import AuditEntry
 from shared.actor import COMMAND
+from shared.exceptions import Conflict
 from tenants.models import Membership
+from tenants.services import accounts
 from tenants.services.accounts import (
+    change_password,
     describe_account,
     may_change_account,
     record_change,
@@ -69,3 +74,29 @@ def test_what_differs_is_recorded_in_the_chain_of_the_installation():
     assert (changed.before, changed.after) == ('{"is_superuser":false}', '{"is_superuser":true}')
     assert password.action == "user.password_set"
     assert verify(INSTALLATION) == (2, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_password_is_hashed_while_no_transaction_holds_the_account(monkeypatch):
+    ada = User.objects.create_user("ada", password="her old password")
+    within = []
+
+    def hash_slowly(password: str) -> str:
+        within.append(connection.in_atomic_block)
+        return hashers.make_password(password)
+
+    monkeypatch.setattr(accounts, "make_password", hash_slowly)
+    changed = change_password(ada, "correct horse battery", actor=COMMAND)
+
+    assert within == [False]
+    assert changed.check_password("correct horse battery")
+
+
+def test_a_password_that_another_session_has_changed_meanwhile_stays():
+    ada = User.objects.create_user("ada", password="her old password")
+    seen = User.objects.get(pk=ada.pk)
+    change_password(ada, "correct horse battery", actor=COMMAND)
+
+    with pytest.raises(Conflict):
+        change_password(seen, "another long password", actor=COMMAND)
+    assert User.objects.get(pk=ada.pk).check_password("correct horse battery")

@@ -26,7 +26,7 @@ def test_a_new_tenant_has_a_signing_secret_and_an_audit_entry():
     assert Tenant.objects.get(pk=tenant.pk).unlimited
     assert SigningSecret.objects.filter(tenant=tenant, expires_at=None).count() == 1
     entry = AuditEntry.objects.get(tenant_id=tenant.id)
-    assert (entry.action, entry.actor) == ("tenant.created", "command")
+    assert (entry.action, entry.actor) == ("tenant.created", COMMAND.name)
     assert audit.verify(tenant.id) == (1, None)
 
 
@@ -93,3 +93,8 @@ def test_a_tenant_is_suspended_and_resumed_once(alpha):
 def test_a_tenant_that_is_not_there_is_not_found(db, verb):
     with pytest.raises(NotFound):
         verb(uuid4(), actor=COMMAND)
+
+
+def test_a_tenants_name_has_no_hidden_characters():
+    with pytest.raises(InvalidInput):
+        create_tenant("Bill\u202eing", actor=COMMAND)

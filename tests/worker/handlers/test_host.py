@@ -13,6 +13,7 @@ import pytest
 from pytest_django import Settings
 
 from shared.conf import conf
+from shared.fair_slots import Caller
 from tests.support import time_is_up
 from tests.support.entries import entry_of, log_of, progress_of, result_of
 from tests.support.liveness import lives
@@ -65,6 +66,16 @@ async def test_a_handler_gets_its_payload_and_what_it_returns_is_the_result(work
     assert (result["payload"], result["attempt"]) == ({"n": 1}, 2)
     assert (result["execution_id"], result["last_progress"]) == (entry["id"], {"row": 7})
     assert result["scheduled_for"].endswith("+00:00")
+
+
+async def test_a_handler_waits_for_its_slot_in_the_order_of_its_tenant(
+    worker: Worker, callers: list[Caller]
+):
+    entry = calling("echo", parts={"weight": 4, "due": 7.0})
+
+    await worker.run(entry)
+
+    assert callers == [Caller(entry["tenant"], 4, 5, 7.0)]
 
 
 async def test_output_and_log_lines_are_captured_each_with_its_own_run(worker):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import re
 import time
@@ -16,6 +17,9 @@ import pytest
 from pytest_django import Settings
 
 from shared.conf import conf
+from shared.fair_slots import Caller
+from shared.named_secrets.bindings import Binding
+from shared.named_secrets.sealed import seal_secret
 from tests.support import time_is_up
 from tests.support.entries import capture_of, entry_of, log_of, result_of
 from tests.support.liveness import lives
@@ -37,7 +41,7 @@ async def kinds(tmp_path: Path, settings: Settings) -> AsyncIterator[Kinds]:
             "sh": "/bin/sh", "env": "/usr/bin/env", "cat": "/bin/cat", "echo": "/bin/echo",
             "gone": str(gone), "plain": str(plain),
         },
-        command_variables={"env": ("REGION",)},
+        command_variables={"env": ("REGION",), "sh": ("TOKEN",)},
     )  # fmt: skip
     made = Kinds(lambda said: None, time.time)
     yield made
@@ -51,6 +55,24 @@ def shell(script: str, *arguments: str, **parts: Any) -> Any:
 
 async def run(kinds: Kinds, entry: Any) -> Any:
     return await kinds.deliver(entry, BATCH, entry["scheduled_for"])
+
+
+async def test_a_command_gets_the_arguments_of_its_sealed_part(kinds: Kinds) -> None:
+    entry = entry_of("command", command="echo", sealed={"arguments": ["one", "two"]})
+    del entry["target"]["arguments"]
+
+    outcome = await run(kinds, entry)
+
+    assert outcome["verb"] == "succeeded"
+    assert log_of(entry, outcome) == "one two\n"
+
+
+async def test_a_command_without_any_arguments_in_its_version_is_not_run(kinds: Kinds) -> None:
+    entry = entry_of("command", command="echo")
+    del entry["target"]["arguments"]
+
+    with pytest.raises(KeyError):
+        await run(kinds, entry)
 
 
 def runs_as(account: int, command: bytes) -> bool:
@@ -75,6 +97,16 @@ async def test_a_program_gets_its_payload_and_its_output_is_the_result(kinds):
     assert (outcome["verb"], outcome["outcome"]) == ("succeeded", "SUCCEEDED")
     assert result_of(entry, outcome) == {"n": [1, "ü"]}
     assert capture_of(entry, outcome)["exit_code"] == 0
+
+
+async def test_a_program_waits_for_its_slot_in_the_order_of_its_tenant(
+    kinds: Kinds, callers: list[Caller]
+):
+    entry = shell("true", parts={"weight": 4, "due": 7.0})
+
+    await run(kinds, entry)
+
+    assert callers == [Caller(entry["tenant"], 4, 5, 7.0)]
 
 
 @pytest.mark.parametrize(
@@ -355,3 +387,53 @@ async def test_what_was_sealed_under_a_key_that_is_gone_is_tried_again(kinds, se
     outcome = await run(kinds, entry)
 
     assert (outcome["verb"], outcome["error_code"]) == ("retrying", "internal")
+
+
+def with_secret(value: str, *commands: str, **parts: Any) -> tuple[Any, Any]:
+    """Return a script's entry that gets a named secret, and its message."""
+    sealed = {"environment": parts.pop("environment", {"TOKEN": "t={{ secrets.token }}"})}
+    entry = shell(*parts.pop("script"), sealed=sealed, named_secrets=["token"], **parts)
+    blob = seal_secret(entry["tenant"], "token", value, Binding(commands=commands))
+    sent = {entry["tenant"]: {"token": base64.b64encode(blob).decode()}}
+    return entry, {**BATCH, "named_secrets": sent}
+
+
+async def test_a_command_gets_its_named_secret_and_its_output_keeps_none(kinds: Kinds):
+    script = 'test "$TOKEN" = t=s3cret-value && echo "$TOKEN" && echo "$TOKEN" >&2'
+    entry, message = with_secret("s3cret-value", "sh", script=[script])
+
+    outcome = await kinds.deliver(entry, message, entry["scheduled_for"])
+
+    assert outcome["verb"] == "succeeded"
+    assert log_of(entry, outcome) == "t=[redacted]\nt=[redacted]\n"
+
+
+async def test_a_log_that_is_cut_within_a_secret_keeps_no_part_of_it(kinds: Kinds):
+    script = ["printf '%0500d' 0; printf %s $TOKEN; printf '%02500d' 0"]
+    entry, message = with_secret("s3cret-value-0815", "sh", script=script, output_bytes=1024)
+
+    outcome = await kinds.deliver(entry, message, entry["scheduled_for"])
+
+    log = log_of(entry, outcome)
+    assert "left out" in log
+    assert "s3cret" not in log
+
+
+async def test_a_result_that_repeats_a_secret_is_kept_masked(kinds: Kinds):
+    entry, message = with_secret("s3cret-value", "*", script=['echo "\\"$TOKEN\\""'])
+
+    outcome = await kinds.deliver(entry, message, entry["scheduled_for"])
+
+    assert "s3cret" not in str(result_of(entry, outcome))
+
+
+@pytest.mark.parametrize("message_of", [lambda message: message, lambda message: BATCH])
+async def test_a_command_without_the_right_to_a_secret_does_not_run(
+    kinds: Kinds, tmp_path: Path, message_of: Any
+):
+    entry, message = with_secret("s3cret-value", "other", script=[f"touch {tmp_path}/ran"])
+
+    outcome = await kinds.deliver(entry, message_of(message), entry["scheduled_for"])
+
+    assert (outcome["verb"], outcome["error_code"]) == ("failed", "secret_unavailable")
+    assert not (tmp_path / "ran").exists()

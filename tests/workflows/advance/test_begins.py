@@ -171,10 +171,10 @@ def test_an_input_that_no_key_opens_fails_the_items_that_begin_then(
     run_step(run_id, "list", result=[1, 2])
     opened = sealed.open_input
 
-    def cut(sealed: Any, of_run: Any) -> Any:
+    def cut(sealed: Any, tenant_id: Any, of_run: Any) -> Any:
         if of_run == run_id:
             raise DecryptionFailed("The key is gone.")
-        return opened(sealed, of_run)
+        return opened(sealed, tenant_id, of_run)
 
     monkeypatch.setattr(scope, "open_input", cut)
     rows = claim(run_id), claim(other)

@@ -13,6 +13,8 @@ from shared.sealing_contexts import response_context, result_context
 from tests.support.workflow_steps import answered, facts
 from workflows.advance.outputs import MOST_BYTES, OutputInvalid, checked, output_of
 
+TENANT = new_id()
+
 
 @pytest.mark.parametrize(
     ("body", "output"),
@@ -40,7 +42,7 @@ def test_a_compressed_answer_is_null():
 
 
 def test_a_step_without_result_and_answer_has_null():
-    assert output_of(facts(new_id())) is None
+    assert output_of(facts(new_id()), TENANT) is None
 
 
 def test_the_log_of_a_command_is_no_output():
@@ -48,7 +50,10 @@ def test_the_log_of_a_command_is_no_output():
     log = {"log": "e30=", "truncated": False, "exit_code": 0}
 
     assert (
-        output_of(facts(execution_id, response=seal_json(log, response_context(execution_id))))
+        output_of(
+            facts(execution_id, response=seal_json(log, response_context(TENANT, execution_id))),
+            TENANT,
+        )
         is None
     )
 
@@ -56,11 +61,11 @@ def test_the_log_of_a_command_is_no_output():
 def test_a_result_goes_before_an_answer():
     execution_id = new_id()
     parts = {
-        "result": seal_json({"from": "result"}, result_context(execution_id)),
+        "result": seal_json({"from": "result"}, result_context(TENANT, execution_id)),
         "response": b"never opened",
     }
 
-    assert output_of(facts(execution_id, **parts)) == {"from": "result"}
+    assert output_of(facts(execution_id, **parts), TENANT) == {"from": "result"}
 
 
 def test_a_cut_answer_is_too_large():
@@ -110,4 +115,4 @@ def test_a_value_that_is_no_json_is_invalid(value: Any):
 
 def test_a_result_that_no_key_opens_says_so():
     with pytest.raises(DecryptionFailed):
-        output_of(facts(new_id(), result=b"\x01"))
+        output_of(facts(new_id(), result=b"\x01"), TENANT)

@@ -100,7 +100,7 @@ def test_outputs_are_those_of_the_take_that_counts(tenant: Tenant):
 
     sealed = reading.outputs(runs)[run_id]
 
-    assert open_output(sealed[1], run_id, 1, -1, 1) == ["x"]
+    assert open_output(sealed[1], tenant.id, run_id, 1, -1, 1) == ["x"]
     assert reading.outputs([]) == {}
 
 
@@ -117,7 +117,9 @@ def test_outputs_of_items_are_in_their_order_and_of_their_take(tenant: Tenant):
     found = reading.outputs_of_items(run_id, 2, row)
 
     assert [(item, take) for item, take, _ in found] == [(0, 1), (1, 1)]
-    opened = [open_output(sealed or b"", run_id, 2, item, 1) for item, _, sealed in found]
+    opened = [
+        open_output(sealed or b"", tenant.id, run_id, 2, item, 1) for item, _, sealed in found
+    ]
     assert opened == ["X", "Y"]
     assert reading.outputs_of_items(run_id, 2, replace(row, take=2)) == []
 

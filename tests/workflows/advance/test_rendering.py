@@ -79,3 +79,28 @@ def test_a_payload_has_a_largest_size():
     with pytest.raises(OutputInvalid) as refused:
         bounded("x" * (256 * 1024))
     assert refused.value.failure.code == "payload_too_large"
+
+
+def test_a_named_secret_stays_a_reference_for_the_worker():
+    step = webhook(headers={"X-Key": "a {{ input.n }} {{ secrets.token }}"})
+
+    found = own_of(step, scope({"n": 7}))
+
+    assert found["headers"] == {"X-Key": ["a 7 ", {"secret": "token"}, ""]}
+
+
+def test_an_inserted_text_that_looks_like_a_reference_is_no_reference():
+    step = webhook(headers={"X-Key": "{{ input.n }}{{ secrets.token }}", "X-B": "{{ input.n }}"})
+
+    found = own_of(step, scope({"n": "{{ secrets.other }}"}))
+
+    assert found["headers"] == {
+        "X-Key": ["{{ secrets.other }}", {"secret": "token"}, ""],
+        "X-B": "{{ secrets.other }}",
+    }
+
+
+def test_a_target_whose_only_names_are_secrets_is_not_rendered():
+    step = webhook(headers={"X-Key": "{{ secrets.token }}"})
+
+    assert own_of(step, scope({"n": 7})) == {"n": 7}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -124,7 +125,7 @@ def test_a_result_that_no_key_opens_fails_its_step(tenant: Tenant, monkeypatch: 
     steps = [calls("a"), calls("b", "a", payload="{{ steps.a.output }}")]
     run_id = begin_run(make_workflow(tenant, steps))
 
-    def cut(ended: Any) -> Any:
+    def cut(ended: Any, tenant_id: UUID) -> Any:
         raise DecryptionFailed("The key is gone.")
 
     monkeypatch.setattr(run_module, "output_of", cut)

@@ -164,7 +164,7 @@ def test_a_long_output_is_a_link_with_its_size_in_the_list_of_steps(browser, alp
     flow = make_workflow(alpha, [calls("a"), calls("b", "a", payload="{{ steps.a.output }}")])
     run = begin_run(flow)
     work(run, lambda key, item: ("SUCCEEDED", "short"))
-    sealed = seal_output("long" * SHORT_OUTPUT, run, 1, -1, 1)
+    sealed = seal_output("long" * SHORT_OUTPUT, alpha.id, run, 1, -1, 1)
     WorkflowStep.objects.filter(run_id=run, step=1).update(sealed_output=sealed)
     client = browser(alpha)
 

@@ -56,6 +56,22 @@ def test_a_workflow_without_runs_says_so(browser, alpha):
     assert "It has no schedule" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [({"max": 2}, "2 at a time"), ({"order": "fifo"}, "strictly in order")],
+)
+def test_the_facts_name_the_concurrency_key_as_those_of_a_task_do(browser, alpha, key, says):
+    shared = {"key": "ledger", **key}
+    flow = make_workflow(alpha, FLOW, concurrency=shared)
+    task = make_task(alpha, once(concurrency=shared))
+    client = browser(alpha)
+
+    for path in (f"/workflows/{flow.pk}", f"/tasks/{task.pk}"):
+        text = client.get(path).text
+        assert "Concurrency key" in text
+        assert f'?concurrency_key=ledger&amp;window=any">ledger</a>, {says}' in text
+
+
 def test_run_now_begins_a_run_with_the_input_of_the_form(browser, alpha):
     flow = make_workflow(alpha, FLOW)
     client = browser(alpha)

@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 
 from launcher.management.commands import run_web
+from shared import web_counts
 
 
 @pytest.fixture
@@ -53,6 +54,25 @@ def test_each_look_renews_the_date_of_answers(server: Any, monkeypatch: pytest.M
 
     assert all(b"date" in names for names in dated)
     assert len(dated) == 3
+
+
+def test_what_was_counted_is_flushed_with_a_look(server: Any, monkeypatch: pytest.MonkeyPatch):
+    flushed: list[int] = []
+    looks: list[int] = []
+
+    async def look(counter: int) -> bool:
+        looks.append(counter)
+        await asyncio.sleep(0)
+        return len(looks) > 3 and len(flushed) > 0
+
+    monkeypatch.setattr(run_web, "_TICK_SECONDS", 0.0)
+    monkeypatch.setattr(server, "on_tick", look)
+    monkeypatch.setattr(web_counts, "flush", lambda: flushed.append(1))
+    monkeypatch.setattr(web_counts, "any_waits", lambda: not flushed)
+
+    asyncio.run(server.main_loop())
+
+    assert flushed == [1]
 
 
 async def seen_by_the_application(peer: str, *headers: tuple[str, str]) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""``/v1/audit``: who changed what."""

@@ -1,0 +1,1 @@
+"""Calls about the data keys of a tenant."""

@@ -1,0 +1,1 @@
+"""``/v1/secrets``: named secrets, written and never read back."""

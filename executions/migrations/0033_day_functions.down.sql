@@ -1,0 +1,11 @@
+DROP FUNCTION day_has_old_reader(text, double precision);
+DROP FUNCTION take_day_marks_back();
+DROP FUNCTION drop_left_day(text, date, bigint);
+DROP FUNCTION open_left_day(text, date, bigint);
+DROP FUNCTION let_day_go(text, date);
+DROP FUNCTION keep_day(text, date, date);
+DROP FUNCTION make_day(text, date);
+DROP FUNCTION put_day_aside(text, date);
+DROP FUNCTION attach_day_table(text, date);
+DROP FUNCTION new_day_table(text, date, text);
+DROP FUNCTION ledger_day(text, date);

@@ -1,0 +1,1 @@
+"""Metrics of the installation: their catalogue, their readings and their two text formats."""

@@ -1,0 +1,1 @@
+"""What ``manage.py audit`` does: read the audit log, verify it, export it, keep its heads."""

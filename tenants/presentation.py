@@ -1,0 +1,52 @@
+"""The answers that show members and invitations, for every door."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from shared.instants import format_instant
+from tenants.models import Invitation, Membership
+
+
+def present_member(member: Membership) -> dict[str, Any]:
+    """Return a member with the account's name and address."""
+    return {
+        "id": member.pk,
+        "name": member.user.get_username(),
+        "email": member.user.email,
+        "role": str(member.role),
+        "sees_payloads": member.sees_payloads,
+        "active": member.user.is_active,
+        "created_at": format_instant(member.created_at),
+    }
+
+
+def present_invitation(invitation: Invitation) -> dict[str, Any]:
+    """Return an offer and its status; never its token."""
+    return {
+        "id": str(invitation.id),
+        "email": invitation.email,
+        "role": str(invitation.role),
+        "sees_payloads": invitation.sees_payloads,
+        "status": _status(invitation),
+        "invited_by": invitation.invited_by,
+        "created_at": format_instant(invitation.created_at),
+        "expires_at": format_instant(invitation.expires_at),
+        "sent_at": _instant_or_none(invitation.sent_at),
+        "mail_error": invitation.mail_error or None,
+    }
+
+
+def _status(invitation: Invitation) -> str:
+    if invitation.accepted_at is not None:
+        return "accepted"
+    if invitation.withdrawn_at is not None:
+        return "withdrawn"
+    return "open" if invitation.is_open_at(timezone.now()) else "expired"
+
+
+def _instant_or_none(moment: datetime | None) -> str | None:
+    return None if moment is None else format_instant(moment)

@@ -1,0 +1,437 @@
+"""Every page and every reading call, as a member and a key without the right to see payloads.
+
+All that was sent, answered or printed holds HIDDEN_TEXT; those with the right are shown it.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from events.models import AuditEntry
+from executions.bulk.jobs import create_bulk_job
+from executions.dead_letters.letters import retry_dead_letter
+from executions.models import DeadLetter, Execution
+from executions.triggering.triggers import Override
+from notifications.models import Alert
+from shared.encryption import seal_json
+from shared.payload_sight import HIDDEN
+from shared.sealing_contexts import progress_context, response_context, result_context
+from tenants.choices import SCOPES, Role
+from tenants.models import Membership
+from tests.access.console_routes import ROUTES, WITHOUT_TENANT, path_of
+from tests.access.operations import OPERATIONS
+from tests.access.world import HOST, Caller, World, make_world, undone
+from tests.factories import ACTOR, finish, make_execution, make_task, once, release, start
+from tests.support.api import ApiClient, make_key
+from tests.support.workflows import begin_run, make_workflow, work
+
+pytestmark = pytest.mark.django_db
+
+#: Unlike anything that a page says by itself.
+HIDDEN_TEXT = "canary-p"
+#: What reads although it is a POST.
+_READING = {"preview_edit", "preview_schedule"}
+_READS = [
+    one
+    for one in OPERATIONS
+    if one.needs <= {"read"} and (one.method == "GET" or one.name in _READING)
+]
+_CHANGES = [one for one in OPERATIONS if one.method != "GET" and one.name not in _READING]
+#: Those of a key that may have no sight: other scopes always see payloads.
+_BLIND_CHANGES = [one for one in _CHANGES if one.needs <= {"read", "operate"}]
+#: What a bulk job changes and what an alert says: showing them is no reading of a payload.
+_OF_NO_PAYLOAD = {"cancel_bulk_job", "mute_alert"}
+#: The run of the world waits for an approval.
+_STILL_RUNS = {"retry_workflow_run"}
+#: Calls that are refused as a whole.
+_REFUSED = {"get_execution_log", "list_received_requests"}
+
+
+def _id(operation: Any) -> str:
+    return f"{operation.name}-{OPERATIONS.index(operation)}"
+
+
+def _body(**parts: Any) -> dict[str, Any]:
+    target = {
+        "url": f"https://{HOST}/in?token={HIDDEN_TEXT}",
+        "headers": {"X-Team": HIDDEN_TEXT},
+        "auth": {"type": "basic", "username": HIDDEN_TEXT, "password": "x"},
+        "success": {"statuses": ["2xx"], "body_pattern": HIDDEN_TEXT},
+    }
+    return once(name="plain", payload={"text": HIDDEN_TEXT}, target=target, **parts)
+
+
+@pytest.fixture(scope="module")
+def hidden(_transaction: None, _quiet: None) -> World:
+    """Return the world with rows in which all that counts as payload holds the text."""
+    world = make_world(_workflow)
+    tenant = world.tenant
+    task = make_task(tenant, _body(schedule={"cron_expression": "0 8 * * *"}))
+    make_task(tenant, _body() | {"payload": None, "payload_ref": f"s3://bucket/{HIDDEN_TEXT}"})
+    unsettled = DeadLetter.objects.get(execution_id=_failed(tenant))
+    ended = _failed(tenant)
+    letter = DeadLetter.objects.get(execution_id=ended)
+    retry_dead_letter(tenant.id, letter.id, Override({"text": HIDDEN_TEXT}), actor=ACTOR)
+    alert = Alert.objects.create(
+        tenant_id=tenant.id,
+        kind="final_failure",
+        error_signature="handler_error",
+        destination=HOST,
+        cause="handler error",
+        task_id=task.id,
+        task_name="plain",
+        execution_id=ended,
+        error_code="handler_error",
+        error_message=HIDDEN_TEXT,
+        first_at=letter.created_at,
+        last_at=letter.created_at,
+    )
+    job = create_bulk_job(
+        tenant.id,
+        kind="executions",
+        action="replay",
+        filters={"ids": [str(ended)]},
+        options={"into": {"url": f"https://staging.example.com/?token={HIDDEN_TEXT}"}},
+        name="plain",
+        actor=ACTOR,
+    )
+    rows = {"task_id": task.id, "letter_id": letter.id, "ended_id": ended, "alert_id": alert.id}
+    rows |= {"execution_id": ended, "waiting_id": world.ids["execution_id"]}
+    rows |= {"unsettled_id": unsettled.id, "job_id": job.id}
+    return replace(world, ids={**world.ids, **rows})
+
+
+@pytest.fixture
+def changing(hidden: World) -> World:
+    """Return the world with rows that have not ended, so that changes of them are done."""
+    ids = hidden.ids
+    rows = {"execution_id": ids["waiting_id"], "letter_id": ids["unsettled_id"]}
+    return replace(hidden, ids={**ids, **rows})
+
+
+def _failed(tenant: Any) -> UUID:
+    execution = make_execution(tenant, "PENDING", _body())
+    row = next(row for row in release() if row.id == execution.id)
+    start([row])
+    answer = {
+        "headers": [["X-Answer", HIDDEN_TEXT]],
+        "body": base64.b64encode(HIDDEN_TEXT.encode()).decode(),
+        "truncated": False,
+    }
+    sealed = seal_json(answer, response_context(execution.tenant_id, execution.id))
+    finish(
+        row,
+        "FAILED",
+        reason="attempts_exhausted",
+        sealed_response=sealed,
+        error_code="response_mismatch",
+        error_message=f"{HIDDEN_TEXT}-error",
+    )
+    Execution.objects.filter(pk=execution.id).update(
+        sealed_progress=seal_json(
+            {"text": HIDDEN_TEXT}, progress_context(execution.tenant_id, execution.id)
+        ),
+        sealed_result=seal_json(
+            {"text": HIDDEN_TEXT}, result_context(execution.tenant_id, execution.id)
+        ),
+    )
+    return execution.id
+
+
+def _workflow(tenant: Any) -> dict[str, UUID]:
+    target = _body()["target"]
+    steps = [
+        {"key": "load", "target": target, "payload": {"text": HIDDEN_TEXT}},
+        {
+            "key": "each",
+            "target": target,
+            "depends_on": ["load"],
+            "for_each": [HIDDEN_TEXT, "two"],
+            "payload": "{{ item }}",
+            "when": f"input.text != '{HIDDEN_TEXT}-2'",
+        },
+        {"key": "wait", "kind": "wait_for_event", "event": "paid", "correlation": HIDDEN_TEXT},
+        {"key": "ok", "kind": "approval"},
+        {
+            "key": "after",
+            "target": target,
+            "depends_on": ["ok"],
+            "compensate": {"target": target, "payload": {"text": HIDDEN_TEXT}},
+        },
+    ]
+    schedule = {"cron_expression": "0 8 * * *"}
+    task = make_workflow(tenant, steps, name="plain", schedule=schedule, on_failure="continue")
+    given, output = {"text": HIDDEN_TEXT}, {"text": HIDDEN_TEXT}
+    failed = begin_run(task, given)
+    work(failed, lambda key, item: ("FAILED" if key == "each" else "SUCCEEDED", output))
+    Execution.objects.filter(pk=failed).update(
+        error_code="step_failed", error_message=f"{HIDDEN_TEXT}-error"
+    )
+    waiting = begin_run(task, given)
+    work(waiting, lambda key, item: ("SUCCEEDED", output))
+    return {"workflow_id": task.id, "run_id": waiting, "failed_run_id": failed}
+
+
+def _member(world: World, role: str, *, sees: bool) -> Client:
+    user = User.objects.create_user(f"{role} {sees}")
+    Membership.objects.create(user=user, tenant=world.tenant, role=role, sees_payloads=sees)
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture(scope="module")
+def blind_members(hidden: World) -> list[Client]:
+    return [_member(hidden, role, sees=False) for role in (Role.VIEWER, Role.OPERATOR)]
+
+
+@pytest.fixture(scope="module")
+def blind_key(hidden: World) -> ApiClient:
+    return ApiClient(make_key(hidden.tenant, ["read", "operate"], sees_payloads=False)[1])
+
+
+@pytest.mark.parametrize("route", [one for one in ROUTES if one not in WITHOUT_TENANT])
+def test_no_page_shows_payloads_to_a_member_without_the_right(
+    hidden: World, blind_members: list[Client], route: str
+):
+    for member in blind_members:
+        with undone():
+            answer = member.get(path_of(route, hidden))
+        assert answer.status_code < 500, route
+        assert HIDDEN_TEXT not in answer.content.decode(), route
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/dead-letters?view=letters",
+        "/dead-letters?state=resolved&view=letters",
+        "/workflow-runs/{failed_run_id}",
+    ],
+)
+def test_lists_of_letters_and_pages_of_failed_runs_hide_the_messages_of_errors(
+    hidden: World, blind_members: list[Client], path: str
+):
+    place = path.format(**hidden.ids)
+    with undone():
+        sees = _member(hidden, Role.ADMIN, sees=True).get(place)
+    assert f"{HIDDEN_TEXT}-error" in sees.content.decode()
+
+    answer = blind_members[0].get(place)
+
+    assert answer.status_code == 200
+    assert HIDDEN_TEXT not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/workflows/{workflow_id}",
+        "/tasks/{workflow_id}/explain",
+        "/tasks/{workflow_id}/occurrences",
+        "/executions/{run_id}/explain",
+        "/executions/{failed_run_id}/explain",
+    ],
+)
+def test_pages_of_a_workflow_show_no_payloads_without_the_right(
+    hidden: World, blind_members: list[Client], path: str
+):
+    for member in blind_members:
+        answer = member.get(path.format(**hidden.ids))
+
+        assert answer.status_code == 200
+        assert HIDDEN_TEXT not in answer.content.decode()
+
+
+def test_a_bulk_job_does_not_show_what_it_sets_without_the_right(
+    hidden: World, blind_members: list[Client], blind_key: ApiClient
+):
+    target = {
+        "url": f"https://{HOST}/in?token={HIDDEN_TEXT}",
+        "headers": {"X-Team": HIDDEN_TEXT},
+        "success": {"body_pattern": HIDDEN_TEXT},
+    }
+    with undone():
+        job = create_bulk_job(
+            hidden.tenant.id,
+            kind="tasks",
+            action="set",
+            filters={"ids": [str(hidden.ids["task_id"])]},
+            options={"set": {"owner": "payments", "target": target}},
+            name="plain",
+            actor=ACTOR,
+        )
+        shown = blind_key.get(f"/v1/bulk-jobs/{job.id}")
+        page = blind_members[0].get(f"/bulk-jobs/{job.id}")
+
+    assert shown.json()["options"]["set"]["owner"] == "payments"
+    assert (shown.status_code, page.status_code) == (200, 200)
+    assert HIDDEN_TEXT not in shown.text
+    assert HIDDEN_TEXT not in page.content.decode()
+
+
+def test_a_bulk_job_does_not_show_the_text_that_it_searched_errors_for(
+    hidden: World, blind_members: list[Client], blind_key: ApiClient
+):
+    with undone():
+        job = create_bulk_job(
+            hidden.tenant.id,
+            kind="dead_letters",
+            action="archive",
+            filters={"q": HIDDEN_TEXT},
+            options={},
+            name="plain",
+            actor=ACTOR,
+        )
+        shown = blind_key.get(f"/v1/bulk-jobs/{job.id}")
+        page = blind_members[0].get(f"/bulk-jobs/{job.id}")
+
+    assert shown.json()["filter"] == {"q": HIDDEN}
+    assert page.status_code == 200
+    assert HIDDEN_TEXT not in page.content.decode()
+
+
+def test_pages_of_steps_of_a_run_show_no_payloads_without_the_right(
+    hidden: World, blind_members: list[Client]
+):
+    for run in ("run_id", "failed_run_id"):
+        for key in ("load", "each", "wait", "after"):
+            path = f"/workflow-runs/{hidden.ids[run]}/steps/{key}"
+            answer = blind_members[0].get(path)
+            assert answer.status_code == 200, path
+            assert HIDDEN_TEXT not in answer.content.decode(), path
+
+
+@pytest.mark.parametrize("operation", _READS, ids=lambda one: one.name)
+def test_no_call_shows_payloads_to_a_key_without_the_right(
+    hidden: World, blind_key: ApiClient, operation: Any
+):
+    method, template = operation.call.split()
+    with undone():
+        answer = blind_key.call(method, hidden.path(template), operation.body)
+
+    assert answer.status_code < 500
+    assert HIDDEN_TEXT not in answer.content.decode()
+
+
+@pytest.mark.parametrize("operation", _BLIND_CHANGES, ids=_id)
+def test_no_change_answers_with_payloads_to_a_key_without_the_right(
+    changing: World, blind_key: ApiClient, operation: Any
+):
+    with undone():
+        answer = operation.ask(changing, Caller(blind_key), "once")
+        again = operation.ask(changing, Caller(blind_key), "once")
+
+    assert answer.status_code < 300 or operation.name in _STILL_RUNS, answer.content
+    assert HIDDEN_TEXT not in answer.content.decode()
+    assert HIDDEN_TEXT not in again.content.decode()
+
+
+def test_a_change_that_answers_with_a_stored_payload_is_recorded_as_a_reading(changing: World):
+    showing, unrecorded = set(), []
+    for operation in _CHANGES:
+        with undone():
+            key = ApiClient(make_key(changing.tenant, SCOPES, owner=True)[1])
+            before = AuditEntry.objects.filter(action="payload.read").count()
+            answer = operation.ask(changing, Caller(key), "once")
+            assert answer.status_code < 500, (operation.name, answer.content)
+            if HIDDEN_TEXT in answer.content.decode():
+                showing.add(operation.name)
+                if AuditEntry.objects.filter(action="payload.read").count() == before:
+                    unrecorded.append(operation.name)
+
+    assert showing >= {"pause_task", "resume_task", "edit_task", "rollback_task", "clone_task"}
+    assert showing >= {"pause_workflow_run", "resolve_dead_letter", "archive_dead_letter"}
+    assert set(unrecorded) == _OF_NO_PAYLOAD
+
+
+@pytest.mark.parametrize("name", sorted(_REFUSED))
+def test_logs_and_received_requests_are_refused_without_the_right(
+    hidden: World, blind_key: ApiClient, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    from executions.triggering import receiver_requests
+    from shared import payload_sight
+
+    monkeypatch.setattr(receiver_requests, "received", lambda *_: payload_sight.require())
+    [operation] = [one for one in OPERATIONS if one.name == name]
+
+    answer = blind_key.get(hidden.path(operation.call.split()[1]))
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "payloads_hidden")
+
+
+def test_those_with_the_right_are_shown_what_the_others_are_not(hidden: World):
+    viewer = _member(hidden, Role.VIEWER, sees=True)
+    pages = {
+        route
+        for route in ROUTES
+        if route not in WITHOUT_TENANT
+        and HIDDEN_TEXT in viewer.get(path_of(route, hidden)).content.decode()
+    }
+    key = ApiClient(make_key(hidden.tenant, ["read"])[1])
+    calls = {
+        one.name
+        for one in _READS
+        if HIDDEN_TEXT in key.call(one.method, hidden.path(one.call.split()[1]), one.body).text
+    }
+
+    assert pages >= {
+        "tasks/<uuid:task_id>",
+        "executions/<uuid:execution_id>",
+        "dead-letters/<uuid:letter_id>",
+        "workflow-runs/<uuid:run_id>",
+        "alerts/<uuid:alert_id>",
+    }
+    assert calls >= {
+        *("list_tasks", "get_task", "list_task_revisions", "get_execution", "get_dead_letter"),
+        *("list_dead_letters", "get_workflow", "get_workflow_run"),
+        *("get_alert", "get_bulk_job", "explain_execution", "list_executions"),
+    }
+
+
+def test_a_search_does_not_tell_the_messages_of_errors_without_the_right(
+    hidden: World, blind_key: ApiClient
+):
+    sees = ApiClient(make_key(hidden.tenant, ["read", "operate"])[1])
+
+    for path, rows in (("/v1/executions", "executions"), ("/v1/dlq?resolved=true", "dead_letters")):
+        joint = "&" if "?" in path else "?"
+        address = f"{path}{joint}q={HIDDEN_TEXT}"
+        assert sees.get(address).json()[rows], path
+        assert blind_key.get(address).json()[rows] == [], path
+    asked = {"action": "cancel", "filter": {"q": HIDDEN_TEXT}, "dry_run": True}
+    answer = blind_key.post("/v1/executions/actions", asked, idempotency_key="search")
+    assert (answer.status_code, answer.json()["code"]) == (403, "payloads_hidden")
+
+
+def test_an_operator_without_the_right_retries_with_the_payload_as_it_is(
+    hidden: World, blind_key: ApiClient
+):
+    with undone():
+        path = f"/v1/executions/{hidden.ids['ended_id']}/retry"
+        made = blind_key.post(path, {}, idempotency_key="again").json()
+        sees = ApiClient(make_key(hidden.tenant, ["read"])[1])
+        shown = sees.get(f"/v1/executions/{made['id']}").json()
+
+    assert made["id"] == shown["id"]
+    assert shown["request"]["body"] == {"text": HIDDEN_TEXT}
+
+
+def test_a_key_that_loses_the_right_gets_no_stored_answer_of_before(hidden: World):
+    key, text = make_key(hidden.tenant, ["read", "operate"])
+    path = f"/v1/tasks/{hidden.ids['task_id']}/run"
+    with undone():
+        first = ApiClient(text).post(path, {}, idempotency_key="once")
+        type(key).objects.filter(pk=key.pk).update(sees_payloads=False)
+        second = ApiClient(text).post(path, {}, idempotency_key="once")
+
+    assert first.status_code == 202
+    assert second.status_code == 422
+    assert HIDDEN not in first.text

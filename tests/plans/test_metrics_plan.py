@@ -1,0 +1,61 @@
+"""A scrape scans nothing: each number comes by an index, from a small table, or up to a bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from executions.ledger import totals
+from insight.metrics import reading
+
+pytestmark = pytest.mark.django_db
+
+_STATEMENTS = (
+    "metric_reads/queue",
+    "metric_reads/partitions",
+    "metric_reads/open_letters",
+    "metric_reads/lag_of_tenants",
+    "totals/read",
+)
+
+
+@pytest.fixture
+def delayed_tenants(settings: Any) -> None:
+    settings.PUNCTUAL = replace(settings.PUNCTUAL, metrics_tenants=5)
+
+
+def test_a_scrape_reads_no_large_table_whole(plans: Any, delayed_tenants: None):
+    with plans() as found:
+        reading.read({**reading.QUICK, **reading.SLOW})
+
+    found.check(*_STATEMENTS)
+
+
+def test_open_work_is_counted_by_the_indexes_of_open_work(plans: Any, delayed_tenants: None):
+    with plans() as found:
+        reading.read(reading.QUICK)
+
+    # Not that of due work in its order: it has the work of tenants' own workers, who may be away.
+    kinds = ("parked", "leased", "pull", "flow", "to_begin")
+    names = {f"open_executions_{name}_idx" for name in kinds}
+    found.check_within(names, "metric_reads/queue", "metric_reads/lag_of_tenants")
+
+
+def test_totals_are_added_and_folded_without_a_look_at_more(plans: Any):
+    with plans() as found:
+        totals.add({"retries": 1})
+        totals.fold()
+
+    found.check("totals/add", "totals/fold")
+
+
+def test_no_statement_of_a_scrape_touches_the_history(plans: Any, delayed_tenants: None):
+    with plans() as found:
+        reading.read({**reading.QUICK, **reading.SLOW})
+
+    touched = {
+        table for plans_ in found.found.values() for plan in plans_ for table in plan.touched
+    }
+    assert not {table for table in touched if table.startswith(("executions", "ended", "attempts"))}
