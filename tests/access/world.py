@@ -71,28 +71,58 @@ ENDPOINT = "https://push.example.com/browser-1"
 PUSH_KEYS = PushSink().keys
 #: Named in paths, which every refusal repeats.
 HOST, POOL, SECRET = "quiet.example.com", "batch", "quiet-secret"
+
+
+@dataclass(frozen=True)
+class Words:
+    """The texts of a world by who may see them, and the names that are its tenant's own."""
+
+    tenant: str = "Alpha"
+    readers: str = SEEN_BY_READERS
+    admins: str = SEEN_BY_ADMINS
+    none: str = SEEN_BY_NONE
+    host: str = HOST
+    pool: str = POOL
+    secret: str = SECRET
+    endpoint: str = ENDPOINT
+    member: str = "ada"
+
+
+ALPHA = Words()
+#: Of a neighbour who has a row of everything, too: none of its words holds one of Alpha's.
+BETA = Words(
+    tenant="Beta",
+    readers="neighbour-r",
+    admins="neighbour-a",
+    none="neighbour-s",
+    host="loud.example.com",
+    pool="nightly",
+    secret="loud-secret",
+    endpoint="https://push.example.com/browser-2",
+    member="bob",
+)
 #: What of a row may change by being asked for.
 _NOTED = {"last_used_at", "last_used_address", "heartbeat_at"}
 #: What a token says that names every scope.
 _ALL = " ".join(SCOPES)
 
 
-def body(**parts: Any) -> dict[str, Any]:
+def body(words: Words = ALPHA, **parts: Any) -> dict[str, Any]:
     """Return the body of a one-time task whose every text is for readers only."""
     return once(
         **{
-            "name": f"{SEEN_BY_READERS}-name",
+            "name": f"{words.readers}-name",
             "target": {
-                "url": f"https://{HOST}/{SEEN_BY_READERS}-path",
-                "headers": {"X-Api-Key": f"{SEEN_BY_NONE}-header"},
+                "url": f"https://{words.host}/{words.readers}-path",
+                "headers": {"X-Api-Key": f"{words.none}-header"},
                 "auth": {
                     "type": "basic",
-                    "username": f"{SEEN_BY_READERS}-user",
-                    "password": f"{SEEN_BY_NONE}-password",
+                    "username": f"{words.readers}-user",
+                    "password": f"{words.none}-password",
                 },
             },
-            "payload": {"text": f"{SEEN_BY_READERS}-payload"},
-            "labels": {"team": f"{SEEN_BY_READERS}-label"},
+            "payload": {"text": f"{words.readers}-payload"},
+            "labels": {"team": f"{words.readers}-label"},
             **parts,
         }
     )
@@ -111,23 +141,25 @@ class World:
         return template.format(**self.ids)
 
 
-def make_world(workflow: Callable[[Tenant], dict[str, UUID]] | None = None) -> World:
-    """Return the tenant Alpha with one row of everything; ``workflow`` makes that of runs."""
-    tenant = make_tenant("Alpha")
+def make_world(
+    workflow: Callable[[Tenant], dict[str, UUID]] | None = None, words: Words = ALPHA
+) -> World:
+    """Return a tenant with one row of everything; ``workflow`` makes that of runs."""
+    tenant = make_tenant(words.tenant)
     # First: they are worked through before there is other work.
-    runs = (workflow or _workflow)(tenant)
+    runs = workflow(tenant) if workflow else _workflow(tenant, words)
     schedule = {"cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"}
-    task = make_task(tenant, body(schedule=schedule))
-    letter = make_dead_letter(tenant, body())
-    ended = _ended(tenant)
+    task = make_task(tenant, body(words, schedule=schedule))
+    letter = make_dead_letter(tenant, body(words))
+    ended = _ended(tenant, words)
     running, token = accepted(tenant)
-    waiting = make_execution(tenant, "PENDING", body())
-    calendar = make_calendar(tenant, f"{SEEN_BY_READERS}-days")
-    change_pool(tenant.id, POOL, {}, actor=ACTOR)
+    waiting = make_execution(tenant, "PENDING", body(words))
+    calendar = make_calendar(tenant, f"{words.readers}-days")
+    change_pool(tenant.id, words.pool, {}, actor=ACTOR)
     WorkerMinute.objects.create(
-        worker=WORKER, minute=database_now(), pool=POOL, tenant_id=tenant.id
+        worker=WORKER, minute=database_now(), pool=words.pool, tenant_id=tenant.id
     )
-    member = _member(tenant)
+    member = _member(tenant, words)
     ids = {
         "task_id": task.id,
         "at": (task.next_run_at or database_now()).isoformat(),
@@ -136,51 +168,51 @@ def make_world(workflow: Callable[[Tenant], dict[str, UUID]] | None = None) -> W
         "ended_id": ended,
         "running_id": running.id,
         "calendar_id": calendar.id,
-        "secret": _secret(tenant),
-        "pool": POOL,
-        "host": HOST,
+        "secret": _secret(tenant, words),
+        "pool": words.pool,
+        "host": words.host,
         "worker_id": WORKER,
-        "pause_id": _pause(tenant).id,
-        "job_id": _job(tenant).id,
-        "alert_id": _alert(letter).id,
-        "erasure_id": _erasure(tenant).id,
+        "pause_id": _pause(tenant, words).id,
+        "job_id": _job(tenant, words).id,
+        "alert_id": _alert(letter, words).id,
+        "erasure_id": _erasure(tenant, words).id,
         "member": member.pk,
-        "owner_member": _owners(tenant),
-        "invitation_id": _invitation(tenant),
+        "owner_member": _owners(tenant, words),
+        "invitation_id": _invitation(tenant, words),
         "token": "made-up",
         "provider": "acme",
         "identity_id": Identity.objects.create(
-            user_id=member.user_id, issuer="https://id.example.com", subject="s-1"
+            user_id=member.user_id, issuer="https://id.example.com", subject=words.member
         ).pk,
         "entry_id": AuditEntry.objects.filter(tenant_id=tenant.pk).latest("sequence").pk,
         "subscription_id": PushSubscription.objects.get(membership=member).id,
         "session_id": begin_sign_in(member.user_id, address="", user_agent="").pk,
         **runs,
-        **_keys(tenant),
+        **_keys(tenant, words),
     }
     return World(tenant, ids, token)
 
 
-def _ended(tenant: Tenant) -> UUID:
-    execution = make_execution(tenant, "PENDING", body())
+def _ended(tenant: Tenant, words: Words) -> UUID:
+    execution = make_execution(tenant, "PENDING", body(words))
     row = next(row for row in release() if row.id == execution.id)
     start([row])
     log = sealed_log(
         {"tenant": execution.tenant_id, "id": execution.id},
-        SEEN_BY_READERS.encode(),
+        words.readers.encode(),
         truncated=False,
         exit_code=0,
     )
-    message = f"{SEEN_BY_READERS}-error"
+    message = f"{words.readers}-error"
     finish(row, "FAILED", reason="not_retryable", sealed_response=log, error_message=message)
     return execution.id
 
 
-def _workflow(tenant: Tenant) -> dict[str, UUID]:
+def _workflow(tenant: Tenant, words: Words) -> dict[str, UUID]:
     """Make a workflow, a run of it that has failed, and one that waits for an approval."""
-    target = body()["target"]
+    target = body(words)["target"]
     steps = [
-        {"key": "load", "target": target, "payload": {"text": f"{SEEN_BY_READERS}-payload"}},
+        {"key": "load", "target": target, "payload": {"text": f"{words.readers}-payload"}},
         {
             "key": "each",
             "target": target,
@@ -192,106 +224,106 @@ def _workflow(tenant: Tenant) -> dict[str, UUID]:
         {"key": "after", "target": target, "depends_on": ["ok"]},
     ]
     schedule = {"cron_expression": "0 8 * * *"}
-    name = f"{SEEN_BY_READERS}-flow"
+    name = f"{words.readers}-flow"
     task = make_workflow(tenant, steps, name=name, schedule=schedule, on_failure="continue")
-    given = {"text": f"{SEEN_BY_READERS}-input"}
+    given = {"text": f"{words.readers}-input"}
     failed, waiting = begin_run(task, given), begin_run(task, given)
-    output = {"text": f"{SEEN_BY_READERS}-output"}
+    output = {"text": f"{words.readers}-output"}
     work(failed, lambda key, item: ("FAILED" if key == "each" else "SUCCEEDED", output))
     work(waiting, lambda key, item: ("SUCCEEDED", output))
     control.skip_step(tenant.id, failed, "ok", actor=ACTOR)
     return {"workflow_id": task.id, "run_id": waiting, "failed_run_id": failed}
 
 
-def _secret(tenant: Tenant) -> str:
-    make_secret(tenant, SECRET, f"{SEEN_BY_NONE}-named", hosts=[HOST])
-    return SECRET
+def _secret(tenant: Tenant, words: Words) -> str:
+    make_secret(tenant, words.secret, f"{words.none}-named", hosts=[words.host])
+    return words.secret
 
 
-def _pause(tenant: Tenant) -> Pause:
+def _pause(tenant: Tenant, words: Words) -> Pause:
     return Pause.objects.create(
         tenant_id=tenant.id,
         scope="label",
         value="other:one",
-        note=f"{SEEN_BY_READERS}-note",
+        note=f"{words.readers}-note",
         created_by="test",
     )
 
 
-def _alert(letter: DeadLetter) -> Alert:
+def _alert(letter: DeadLetter, words: Words) -> Alert:
     return Alert.objects.create(
         tenant_id=letter.tenant_id,
         kind="final_failure",
         error_signature="http_status:503",
-        destination=HOST,
-        cause=f"{SEEN_BY_READERS}-cause",
+        destination=words.host,
+        cause=f"{words.readers}-cause",
         task_id=letter.task_id,
-        task_name=f"{SEEN_BY_READERS}-name",
+        task_name=f"{words.readers}-name",
         execution_id=letter.execution_id,
         first_at=letter.created_at,
         last_at=letter.created_at,
     )
 
 
-def _erasure(tenant: Tenant) -> Erasure:
+def _erasure(tenant: Tenant, words: Words) -> Erasure:
     now = database_now()
     return Erasure.objects.create(
         tenant_id=tenant.id,
         object_id=new_id(),
-        reason=f"{SEEN_BY_ADMINS}-reason",
+        reason=f"{words.admins}-reason",
         begun_by="test",
         ended_at=now,
     )
 
 
-def _job(tenant: Tenant) -> Any:
+def _job(tenant: Tenant, words: Words) -> Any:
     return create_bulk_job(
         tenant.id,
         kind="tasks",
         action="pause",
         filters={},
         options={},
-        name=f"{SEEN_BY_READERS}-job",
+        name=f"{words.readers}-job",
         actor=ACTOR,
     )
 
 
-def _member(tenant: Tenant) -> Membership:
-    member = make_member(tenant)
+def _member(tenant: Tenant, words: Words) -> Membership:
+    member = make_member(tenant, words.member)
     # No owner: owners alone reach owners.
     Membership.objects.filter(pk=member.pk).update(role=Role.OPERATOR)
-    address = f"{SEEN_BY_ADMINS}@example.com"
+    address = f"{words.admins}@example.com"
     NotificationPreference.objects.create(
         membership=member, email_address=address, confirmed_email_address=address
     )
     subscribe(
         tenant.id,
         member.pk,
-        endpoint=ENDPOINT,
-        user_agent=f"{SEEN_BY_ADMINS}-browser",
+        endpoint=words.endpoint,
+        user_agent=f"{words.admins}-browser",
         actor=ACTOR,
         **PUSH_KEYS,
     )
     return member
 
 
-def _owners(tenant: Tenant) -> int:
+def _owners(tenant: Tenant, words: Words) -> int:
     """Make two owners, so that one may go, and return one of them."""
-    users = [User.objects.create_user(f"{SEEN_BY_ADMINS}-owner-{number}") for number in (1, 2)]
+    users = [User.objects.create_user(f"{words.admins}-owner-{number}") for number in (1, 2)]
     made = [Membership.objects.create(user=one, tenant=tenant, role=Role.OWNER) for one in users]
     return made[0].pk
 
 
-def _invitation(tenant: Tenant) -> UUID:
-    address = f"{SEEN_BY_ADMINS}-new@example.com"
+def _invitation(tenant: Tenant, words: Words) -> UUID:
+    address = f"{words.admins}-new@example.com"
     return invite_member(tenant.id, email=address, role=Role.VIEWER, by=OPERATOR, actor=ACTOR).id
 
 
-def _keys(tenant: Tenant) -> dict[str, UUID]:
+def _keys(tenant: Tenant, words: Words) -> dict[str, UUID]:
     made = {
         name: create_api_key(
             tenant,
-            name=f"{SEEN_BY_ADMINS}-key",
+            name=f"{words.admins}-key",
             scopes=["read"],
             owner=owner,
             actor=COMMAND,

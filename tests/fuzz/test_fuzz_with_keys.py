@@ -1,0 +1,252 @@
+"""Calls made up from the API's document, with keys that may not do what most of them ask for.
+
+The keys of a viewer and an operator of Alpha, and the key of Beta's owner, which names Alpha's
+rows. Nothing is a server error or an answer that the document does not know; nothing is shown or
+changed that the table of access does not let the key see or change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from schemathesis.specs.openapi.schemas import OpenApiSchema
+
+from events.models import AuditEntry
+from tenants.choices import SCOPES
+from tests.access.conftest import _quiet, _transaction  # noqa: F401 - fixtures
+from tests.access.hidden import HIDDEN_TEXT, make_hidden_world
+from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
+from tests.access.rights import CREDENTIALS, Rights
+from tests.access.world import ALPHA, BETA, Caller, World, make_world, rows_of, undone
+from tests.factories import release
+from tests.support.api import ApiClient, make_key
+from tests.support.made_calls import Aims, Call, content_of, load_document, make_calls
+
+pytestmark = pytest.mark.django_db
+
+_FOREIGN = CREDENTIALS["a foreign owner's key"]
+KEYS: dict[str, Rights] = {
+    "a viewer's key": Rights(scopes=frozenset({"read"})),
+    "an operator's key": Rights(scopes=frozenset({"read", "operate"}), blind=True),
+    "a foreign owner's key": _FOREIGN,
+}
+ADMIN = {"an admin's key": Rights(scopes=frozenset(SCOPES))}
+NAMES = sorted({one.name for one in (*OPERATIONS, *BY_TOKEN)})
+#: What a call stores of itself: an answer under its key, and that a payload was read.
+_OF_CALLS = {"tenants.IdempotencyRecord", "events.AuditEntry", "events.AuditChain"}
+#: What no operator changes, whatever it runs, pauses or retries.
+_OF_ADMINS = {
+    *("tenants.Tenant", "tenants.ApiKey", "tenants.Membership", "tenants.Invitation"),
+    *("tenants.SigningSecret", "tenants.DataKey", "tasks.NamedSecret", "tasks.Calendar"),
+    *("notifications.NotificationPreference", "notifications.PushSubscription"),
+    "executions.Erasure",
+}
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """Alpha, at whose rows the calls are aimed, its neighbour, and the keys."""
+
+    alpha: World
+    clients: dict[str, ApiClient]
+    aims: Aims
+
+
+@pytest.fixture(scope="module")
+def document() -> OpenApiSchema:
+    return load_document()
+
+
+@pytest.fixture(scope="module")
+def worlds(_transaction: None, _quiet: None) -> Worlds:  # noqa: F811 - fixtures
+    beta = make_world(words=BETA)
+    release()  # Alpha's work is done alone
+    alpha = make_hidden_world()
+    clients = {}
+    for kind, rights in {**KEYS, **ADMIN}.items():
+        tenant = beta.tenant if rights.foreign else alpha.tenant
+        parts = {"owner": rights.owner, "sees_payloads": not rights.blind}
+        clients[kind] = ApiClient(make_key(tenant, sorted(rights.scopes), **parts)[1])
+    return Worlds(alpha, clients, _aims(alpha))
+
+
+def _aims(world: World) -> Aims:
+    """Return the world's rows by what the document calls them."""
+    ids = {name: [value] for name, value in world.ids.items() if isinstance(value, int)}
+    ids |= {name: [str(value)] for name, value in world.ids.items() if name not in ids}
+
+    def some(*names: str) -> list[Any]:
+        return [ids[name][0] for name in names]
+
+    tasks, members = some("task_id", "workflow_id"), some("member", "owner_member")
+    executions = some("execution_id", "waiting_id", "running_id", "failed_run_id")
+    paths = {
+        **ids,
+        "task_id": tasks,
+        "workflow_id": tasks[::-1],
+        "execution_id": executions,
+        "run_id": some("run_id", "failed_run_id"),
+        "letter_id": some("letter_id", "unsettled_id"),
+        "key_id": some("key_id", "owner_key_id"),
+        "member_id": members,
+        "name": some("secret"),
+        "key": ["each", "ok", "after", "load", "wait"],
+    }
+    fields = {
+        **dict.fromkeys(("task", "depends_on", "muted_task_ids"), tasks),
+        **dict.fromkeys(("member", "from"), members),
+        "series": some("job_id"),
+        "object_id": [*tasks, *executions],
+        "pool": some("pool"),
+        "destination": some("host"),
+    }
+    caller = Caller(ApiClient())
+    bodies: dict[str, list[Any]] = {}
+    for operation in OPERATIONS:
+        if isinstance(operation.body, dict):
+            bodies.setdefault(operation.name, []).append(operation.filled(world, caller))
+    return Aims(paths, fields, bodies)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_made_up_calls_find_no_fault_in_the_answers_to_keys_with_few_rights(
+    document: OpenApiSchema, worlds: Worlds, name: str
+) -> None:
+    calls = make_calls(document, name, worlds.aims, drawn=1, covering=3)
+
+    _expect_no_fault(name, calls, worlds, KEYS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_calls_at_every_boundary_find_no_fault_in_the_answers(
+    document: OpenApiSchema, worlds: Worlds, name: str
+) -> None:
+    calls = make_calls(document, name, worlds.aims, drawn=10, covering=60)
+
+    _expect_no_fault(name, calls, worlds, {**KEYS, **ADMIN})
+
+
+def _expect_no_fault(name: str, calls: list[Call], worlds: Worlds, keys: dict[str, Rights]) -> None:
+    assert not _names_rows(name) or any(call.is_aimed for call in calls)
+    faults = [
+        f"{kind}: {fault}"
+        for kind, rights in keys.items()
+        for fault in Judge(name, kind, rights, worlds).faults_of(calls)
+    ]
+    assert not faults, f"{len(faults)} faults:\n" + "\n".join(faults[:20])
+
+
+def _variants(name: str) -> list[Operation]:
+    return [one for one in (*OPERATIONS, *BY_TOKEN) if one.name == name]
+
+
+def _names_rows(name: str) -> bool:
+    return any("{" in one.call for one in _variants(name))
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What the table of access says about an operation and a key, held against the answers."""
+
+    name: str
+    kind: str
+    rights: Rights
+    worlds: Worlds
+
+    @property
+    def may(self) -> bool:
+        """Whether the key may make the call in any of its forms."""
+        of_keys = [one for one in OPERATIONS if one.name == self.name]
+        return any(one.permits(self.rights) for one in of_keys)
+
+    @property
+    def changes(self) -> bool:
+        """Whether the key may change rows of Alpha by the call."""
+        changing = any(one.is_change for one in _variants(self.name))
+        return self.may and changing and not self.rights.foreign
+
+    @property
+    def finds(self) -> bool:
+        """Whether the key finds the rows that the paths name."""
+        return not self.rights.foreign or any(one.foreign != 404 for one in _variants(self.name))
+
+    def faults_of(self, calls: list[Call]) -> list[str]:
+        """Make the calls, and return what was wrong, each with its call."""
+        if self.changes:
+            # Each finds the rows as they were.
+            return [fault for call in calls for fault in self._faults_alone(call)]
+        with undone():
+            before = self._rows()
+            faults = [fault for call in calls for fault in self._faults(call, self._ask(call))]
+            changed = self._changed(before)
+        if changed:
+            faults += [fault for call in calls for fault in self._changes_alone(call)] or [
+                f"all calls together have changed {changed}"
+            ]
+        return faults
+
+    def _ask(self, call: Call) -> Any:
+        return call.ask(self.worlds.clients[self.kind])
+
+    def _faults_alone(self, call: Call) -> list[str]:
+        with undone():
+            before = self._rows()
+            answer = self._ask(call)
+            changed = self._changed(before)
+        faults = self._faults(call, answer)
+        if changed and answer.status_code >= 400:
+            faults.append(f"{call} is refused, and has changed {changed}")
+        if changed & _OF_ADMINS and "admin" not in self.rights.scopes:
+            faults.append(f"{call} has changed {changed}")
+        return faults
+
+    def _changes_alone(self, call: Call) -> list[str]:
+        with undone():
+            before = self._rows()
+            answer = self._ask(call)
+            changed = self._changed(before)
+        return [f"{call} -> {answer.status_code} has changed {changed}"] if changed else []
+
+    def _rows(self) -> dict[str, str]:
+        tenant = self.worlds.alpha.tenant
+        rows = rows_of(tenant)
+        if self.rights.foreign:
+            return rows
+        entries = AuditEntry.objects.filter(tenant_id=tenant.id).exclude(action="payload.read")
+        known = {label: digest for label, digest in rows.items() if label not in _OF_CALLS}
+        return known if self.changes else {**known, "what was done": str(entries.count())}
+
+    def _changed(self, before: dict[str, str]) -> set[str]:
+        after = self._rows()
+        return {label for label in before if before[label] != after[label]}
+
+    def _faults(self, call: Call, answer: Any) -> list[str]:
+        content = content_of(answer)
+        shown = f"{content.decode(errors='replace')} {dict(answer.items())}"
+        said = f"{call} -> {answer.status_code} {shown[:300]}"
+        faults = [f"shows {word!r}" for word in self._unseen() if word in shown]
+        if answer.status_code >= 500:
+            faults.append("server error")
+        elif differs := call.differs(answer):
+            faults.append(differs)
+        if answer.status_code < 300 and not self._may_succeed(call):
+            faults.append("is done without the right")
+        return [f"{said}: {fault}" for fault in faults]
+
+    def _may_succeed(self, call: Call) -> bool:
+        return self.may and (self.finds or not call.is_aimed)
+
+    def _unseen(self) -> list[str]:
+        """Return the words that no answer to the key may hold."""
+        own, other = (BETA, ALPHA) if self.rights.foreign else (ALPHA, BETA)
+        words = [own.none, other.none, other.readers, other.admins]
+        if self.rights.foreign or self.rights.blind:
+            words.append(HIDDEN_TEXT)
+        if "admin" not in self.rights.scopes:
+            words.append(own.admins)
+        if not self.rights.owner:
+            words.append("whsec_")
+        return words
