@@ -20,10 +20,12 @@ TOGETHER = (
     "tests/launcher/test_embedded_postgres.py",
     "tests/api/protocol/test_schema.py",
 )
+#: Folders in which one worker runs all of a file: its world takes seconds to make.
+FILES_OF = ("tests/access/",)
 
 
 class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]  # an untyped package
-    """Hands out tests one by one, and those of a place in TOGETHER as one; the largest first.
+    """Hands out tests one by one, and those of a place as one; the places with most tests first.
 
     After each test, the scheduling of the base class counts all tests that the worker was given,
     and looks for the next one in the list of all: with tens of thousands, it would take a part of
@@ -55,4 +57,6 @@ class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]  # an untyp
 
 def place_of(nodeid: str) -> str:
     """Return the place whose tests stay together with this one; alone, its own id."""
+    if nodeid.startswith(FILES_OF):
+        return nodeid.partition("::")[0]
     return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
