@@ -31,7 +31,7 @@ _PARTS = (*SECRET_FIELDS, *ALL_SECRET, _HEADERS)
 
 #: The fields of a target that are shown without the right to see payloads; of a URL all but its
 #: query. Fields that tell what is sent, or what an answer has to hold, are not among them.
-_SEEN = frozenset(
+SEEN_OF_TARGET = frozenset(
     {
         *("kind", "method", "timeout_seconds", "connect_timeout_seconds", "completion"),
         *("heartbeat_timeout_seconds", "max_runtime_seconds", "template", "follow_redirects"),
@@ -41,7 +41,7 @@ _SEEN = frozenset(
     }
 )
 #: The same of a step of a workflow.
-_SEEN_OF_STEP = frozenset(
+SEEN_OF_STEP = frozenset(
     {
         *("key", "kind", "depends_on", "condition", "retry_policy", "timeout_seconds", "priority"),
         *("pool", "max_parallel", "min_success_share", "deadline_seconds", "deadline_at"),
@@ -84,7 +84,7 @@ def seen_target(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return the target, without the right to see payloads only what does not tell of them."""
     if not is_hidden():
         return dict(target)
-    shown = only(target, _SEEN)
+    shown = only(target, SEEN_OF_TARGET)
     if isinstance(target.get("url"), str):
         shown["url"] = hide_url(target["url"])
     if isinstance(target.get("headers"), Mapping):
@@ -99,7 +99,7 @@ def readable_target(target: Mapping[str, Any]) -> dict[str, Any]:
     """
     url = target.get("url")
     origin = written_origin(url) if isinstance(url, str) else target.get(ORIGIN, "")
-    return {**{key: target[key] for key in target if key in _SEEN}, ORIGIN: origin}
+    return {**{key: target[key] for key in target if key in SEEN_OF_TARGET}, ORIGIN: origin}
 
 
 def seen_patch(patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def seen_step(step: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a step with its masked target; without the right, nothing that tells payloads."""
     if not is_hidden():
         return step
-    shown = only(step, _SEEN_OF_STEP)
+    shown = only(step, SEEN_OF_STEP)
     if isinstance(step.get("target"), Mapping):
         shown["target"] = step["target"]
     return shown

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+from shared.payload_sight import HIDDEN
 
 Schema = dict[str, Any]
 
@@ -12,6 +14,11 @@ INSTANT_OR_NULL: Schema = INSTANT | {"type": ["string", "null"]}
 ID: Schema = {"type": "string", "format": "uuid"}
 NULL: Schema = {"type": "null"}
 ANY: Schema = {"description": "Any JSON value."}
+_HIDDEN: Schema = {
+    "type": "string",
+    "enum": [HIDDEN],
+    "description": "In place of the value, without the right to see payloads.",
+}
 STATUS_PATTERN = "^([1-5]xx|[1-9][0-9]{2}(-[1-9][0-9]{2})?)$"
 _CHOICES = ("anyOf", "oneOf")
 
@@ -52,6 +59,14 @@ def or_null(schema: Schema) -> Schema:
     if isinstance(schema.get("type"), str) and "enum" not in schema:
         return schema | {"type": [schema["type"], "null"]}
     return {"anyOf": [schema, NULL]}
+
+
+def as_seen(properties: Schema, seen: Collection[str]) -> Schema:
+    """Return the properties; all but those ``seen`` may be hidden from the one who asks."""
+    return {
+        key: schema if key in seen or schema == ANY else {"anyOf": [schema, _HIDDEN]}
+        for key, schema in properties.items()
+    }
 
 
 def nullable(properties: Schema) -> Schema:

@@ -11,6 +11,7 @@ from typing import Any
 from api.tasks.schema_parts import (
     NULL,
     Schema,
+    as_seen,
     closed,
     integer,
     merged_in,
@@ -28,6 +29,7 @@ from tasks.definition import (
     POOL_TARGET_DEFAULTS,
     TARGET_DEFAULTS,
 )
+from tasks.masking import SEEN_OF_TARGET
 from tasks.validation.worked import (
     ARGUMENT_BYTES,
     ARGUMENTS,
@@ -271,6 +273,11 @@ WORKFLOW_OPTIONS: Schema = {
     "deadline_timezone": or_null(text(255, "The zone of deadline_at.")),
 }
 _WORKFLOW: Schema = {"kind": words(choices.WORKFLOW), **WORKFLOW_OPTIONS}
+#: Of these only values are hidden: the query of a URL, and those of the headers.
+_SEEN = SEEN_OF_TARGET | {"url", "headers"}
 TARGET_ANSWER: Schema = _one_of(
-    [closed(fields, *fields) for fields in (_webhook(answered=True), *_KINDS[1:], _WORKFLOW)]
+    [
+        closed(as_seen(fields, _SEEN), *fields)
+        for fields in (_webhook(answered=True), *_KINDS[1:], _WORKFLOW)
+    ]
 )

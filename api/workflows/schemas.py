@@ -11,6 +11,7 @@ from api.tasks.schema_parts import (
     ANY,
     ID,
     Schema,
+    as_seen,
     closed,
     integer,
     number,
@@ -33,6 +34,7 @@ from tasks.limits import (
     STEP_KEY_LENGTH,
     STEPS,
 )
+from tasks.masking import SEEN_OF_STEP
 from tasks.workflow.expressions import LONGEST
 
 # --- steps ---------------------------------------------------------------------------------
@@ -133,10 +135,14 @@ def _kind(name: str, *, implied: bool) -> Schema:
     return closed({**_COMMON, **kind, **fields}, "key", *needed, *(() if implied else ("kind",)))
 
 
+#: The target says itself what of it is hidden.
+_SEEN = SEEN_OF_STEP | {"target"}
+
+
 def _answered(name: str) -> Schema:
     fields = _called(TARGET_ANSWER) if name == "target" else _KINDS[name][0]
     shown: Schema = {**_COMMON, "kind": words(name), **fields}
-    return closed(shown, *(key for key in shown if key != "redact"))
+    return closed(as_seen(shown, _SEEN), *(key for key in shown if key != "redact"))
 
 
 STEP: Schema = {"anyOf": [_kind(name, implied=name == "target") for name in _KINDS]}
@@ -196,7 +202,7 @@ _SHOWN: Schema = {
     # A definition that no key opens has none.
     "steps": {"type": "array", "items": STEP_ANSWER, "maxItems": STEPS},
     "schedule": _SCHEDULE,
-    **_OPTIONS,
+    **as_seen(_OPTIONS, _OPTIONS.keys() - {"input_schema"}),
     **PLACE,
 }
 WORKFLOW: Schema = closed(

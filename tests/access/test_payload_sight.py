@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from events.models import AuditEntry
 from executions.bulk.jobs import create_bulk_job
@@ -23,6 +24,7 @@ from tests.access.operations import OPERATIONS
 from tests.access.world import HOST, Caller, World, undone
 from tests.factories import ACTOR
 from tests.support.api import ApiClient, make_key
+from tests.support.made_calls import fault_of_answer, load_document
 
 pytestmark = pytest.mark.django_db
 
@@ -78,6 +80,11 @@ def blind_members(hidden: World) -> list[Client]:
 @pytest.fixture(scope="module")
 def blind_key(hidden: World) -> ApiClient:
     return ApiClient(make_key(hidden.tenant, ["read", "operate"], sees_payloads=False)[1])
+
+
+@pytest.fixture(scope="module")
+def document() -> OpenApiSchema:
+    return load_document()
 
 
 @pytest.mark.parametrize("route", [one for one in ROUTES if one not in WITHOUT_TENANT])
@@ -194,7 +201,7 @@ def test_pages_of_steps_of_a_run_show_no_payloads_without_the_right(
 
 @pytest.mark.parametrize("operation", _READS, ids=lambda one: one.name)
 def test_no_call_shows_payloads_to_a_key_without_the_right(
-    hidden: World, blind_key: ApiClient, operation: Any
+    hidden: World, blind_key: ApiClient, document: OpenApiSchema, operation: Any
 ):
     method, template = operation.call.split()
     with undone():
@@ -202,11 +209,12 @@ def test_no_call_shows_payloads_to_a_key_without_the_right(
 
     assert answer.status_code < 500
     assert HIDDEN_TEXT not in answer.content.decode()
+    assert not fault_of_answer(document, operation.name, answer)
 
 
 @pytest.mark.parametrize("operation", _BLIND_CHANGES, ids=_id)
 def test_no_change_answers_with_payloads_to_a_key_without_the_right(
-    changing: World, blind_key: ApiClient, operation: Any
+    changing: World, blind_key: ApiClient, document: OpenApiSchema, operation: Any
 ):
     with undone():
         answer = operation.ask(changing, Caller(blind_key), "once")
@@ -215,6 +223,7 @@ def test_no_change_answers_with_payloads_to_a_key_without_the_right(
     assert answer.status_code < 300 or operation.name in _STILL_RUNS, answer.content
     assert HIDDEN_TEXT not in answer.content.decode()
     assert HIDDEN_TEXT not in again.content.decode()
+    assert not fault_of_answer(document, operation.name, answer)
 
 
 def test_a_change_that_answers_with_a_stored_payload_is_recorded_as_a_reading(changing: World):

@@ -81,19 +81,10 @@ class Call:
 
     def differs(self, answer: Any) -> str:
         """Return in what the answer is not what the document says; "" for nothing."""
-        got = Response(
-            status_code=answer.status_code,
-            headers={name: [value] for name, value in answer.items()},
-            content=content_of(answer),
-            request=self.sent,
-            elapsed=0.0,
-            verify=False,
-            encoding="utf-8",
-        )
         try:
-            self.case.validate_response(got, checks=CHECKS)
+            self.case.validate_response(_received(answer, self.sent), checks=CHECKS)
         except schemathesis.errors.FailureGroup as found:
-            return "; ".join(f"{one.title}: {one.message}" for one in found.exceptions)
+            return _said(found)
         return ""
 
 
@@ -106,6 +97,16 @@ def load_document() -> OpenApiSchema:
     # Keys are the tests' own.
     config = SchemathesisConfig.from_dict({"generation": {"with-security-parameters": False}})
     return schemathesis.openapi.from_dict(json.loads(found), config=config)
+
+
+def fault_of_answer(document: OpenApiSchema, name: str, answer: Any) -> str:
+    """Return in what an operation's answer is not what the document says; "" for nothing."""
+    sent = requests.Request("GET", _HERE).prepare()
+    try:
+        document.find_operation_by_id(name).validate_response(_received(answer, sent))
+    except schemathesis.errors.FailureGroup as found:
+        return _said(found)
+    return ""
 
 
 def make_calls(
@@ -141,6 +142,22 @@ def content_of(answer: Any) -> bytes:
     if not hasattr(answer, "whole"):
         answer.whole = b"".join(answer)  # a stream can be read once
     return bytes(answer.whole)
+
+
+def _received(answer: Any, sent: requests.PreparedRequest) -> Response:
+    return Response(
+        status_code=answer.status_code,
+        headers={name: [value] for name, value in answer.items()},
+        content=content_of(answer),
+        request=sent,
+        elapsed=0.0,
+        verify=False,
+        encoding="utf-8",
+    )
+
+
+def _said(found: schemathesis.errors.FailureGroup) -> str:
+    return "; ".join(f"{one.title}: {one.message}" for one in found.exceptions)
 
 
 def _cases(operation: Any, modes: list[HypothesisTestMode], count: int) -> list[Case]:

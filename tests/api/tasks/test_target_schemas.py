@@ -4,7 +4,9 @@ import jsonschema_rs
 import pytest
 
 from api.tasks import target_schemas
+from shared.payload_sight import HIDDEN, sight
 from tasks import definition
+from tasks.masking import seen_target
 from tests.tasks.bodies import TARGETS
 
 _BY_KIND = {
@@ -33,6 +35,24 @@ def test_one_schema_only_fits_a_target(kind):
 
     assert fitting == [kind]
     assert fits(target_schemas.TARGET_ANSWER, TARGETS[kind])
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_an_answer_without_the_right_to_see_payloads_fits(kind):
+    target = definition.target_defaults(kind) | TARGETS[kind]
+    with sight(False):
+        shown = seen_target(target)
+
+    assert HIDDEN in shown.values() or kind == "pool"
+    assert fits(target_schemas.TARGET_ANSWER, shown)
+
+
+def test_only_what_is_hidden_may_be_answered_hidden():
+    target = TARGETS["webhook"]
+
+    assert fits(target_schemas.TARGET_ANSWER, {**target, "auth": HIDDEN})
+    for key, value in (("auth", "secret"), ("method", HIDDEN), ("timeout_seconds", HIDDEN)):
+        assert not fits(target_schemas.TARGET_ANSWER, {**target, key: value})
 
 
 def test_a_target_without_a_kind_is_a_webhook():

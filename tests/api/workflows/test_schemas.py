@@ -9,6 +9,7 @@ import pytest
 from api.workflows import schemas
 from insight.presentation.workflows import present_workflow
 from shared.exceptions import InvalidInput
+from shared.payload_sight import sight
 from tasks.validation.workflow import parse_workflow, parse_workflow_patch, workflow_fields
 from tests.factories import make_tenant
 from tests.support.workflows import make_workflow
@@ -82,7 +83,10 @@ def test_what_is_answered_fits_the_schema(kind):
     parts = dict(FLOWS[kind])
     task = make_workflow(make_tenant(), parts.pop("steps"), **parts)
 
+    with sight(False):
+        hidden = present_workflow(task)
     assert fits(schemas.WORKFLOW, present_workflow(task))
+    assert fits(schemas.WORKFLOW, hidden)
 
 
 @pytest.mark.parametrize(
