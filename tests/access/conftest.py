@@ -37,7 +37,7 @@ def _quiet() -> Iterator[None]:
 
     def received(*_: Any) -> dict[str, Any]:
         payload_sight.require()
-        return {"requests": []}
+        return {"requests": [], "kept": 0, "total": 0}
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "VAPID_PRIVATE_KEY", "A" * 42 + "E")

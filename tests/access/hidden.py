@@ -60,7 +60,7 @@ def make_hidden_world() -> World:
     )
     rows = {"task_id": task.id, "letter_id": letter.id, "ended_id": ended, "alert_id": alert.id}
     rows |= {"execution_id": ended, "waiting_id": world.ids["execution_id"]}
-    rows |= {"unsettled_id": unsettled.id, "job_id": job.id}
+    rows |= {"unsettled_id": unsettled.id, "job_id": job.id, "logged_id": world.ids["ended_id"]}
     return replace(world, ids={**world.ids, **rows})
 
 

@@ -84,6 +84,7 @@ class Words:
     secret: str = SECRET
     endpoint: str = ENDPOINT
     member: str = "ada"
+    worker: str = WORKER
 
 
 ALPHA = Words()
@@ -98,6 +99,7 @@ BETA = Words(
     secret="loud-secret",
     endpoint="https://push.example.com/browser-2",
     member="bob",
+    worker="worker-2",
 )
 #: What a token says that names every scope.
 _ALL = " ".join(SCOPES)
@@ -153,7 +155,7 @@ def make_world(
     calendar = make_calendar(tenant, f"{words.readers}-days")
     change_pool(tenant.id, words.pool, {}, actor=ACTOR)
     WorkerMinute.objects.create(
-        worker=WORKER, minute=database_now(), pool=words.pool, tenant_id=tenant.id
+        worker=words.worker, minute=database_now(), pool=words.pool, tenant_id=tenant.id
     )
     member = _member(tenant, words)
     ids = {
@@ -167,7 +169,7 @@ def make_world(
         "secret": _secret(tenant, words),
         "pool": words.pool,
         "host": words.host,
-        "worker_id": WORKER,
+        "worker_id": words.worker,
         "pause_id": _pause(tenant, words).id,
         "job_id": _job(tenant, words).id,
         "alert_id": _alert(letter, words).id,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +17,7 @@ import schemathesis
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 from hypothesis import HealthCheck, Phase, settings
-from schemathesis import Case
+from schemathesis import Case, GenerationMode
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.core.transport import Response
@@ -44,6 +45,9 @@ _AIMED_OF = 4
 _KEPT_OF = 3
 #: For so many covering calls, there is one more that reaches no view.
 _ASTRAY_OF = 10
+#: For each covering call that is taken, so many are made.
+_MADE_FOR_ONE = 10
+_MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 #: The name of a parameter or a field -> what it may name, each of the type that it has there.
 Known = Mapping[str, list[Any]]
 
@@ -114,14 +118,14 @@ def make_calls(
 ) -> list[Call]:
     """Return calls of an operation: of its examples, that many drawn, and that many covering ones.
 
-    The covering ones are taken evenly from all that the coverage phase makes: each constraint of
-    each part of the document kept at its boundary, and violated.
+    The covering ones keep each constraint of each part of the document at its boundary, or violate
+    it; they are taken evenly from the first ones that schemathesis makes of each of the two.
     """
     operation = document.find_operation_by_id(name)
     modes = [HypothesisTestMode.EXAMPLES, HypothesisTestMode.FUZZING]
     cases = _cases(operation, modes, drawn)
     if covering:
-        found = _cases(operation, [HypothesisTestMode.COVERAGE], 1)
+        found = [case for mode in _MODES for case in _covering(operation, mode, covering)]
         astray = [case for case in found if _is_astray(case)]
         others = [case for case in found if not _is_astray(case)]
         cases += evenly(others, covering) + evenly(astray, covering // _ASTRAY_OF)
@@ -184,6 +188,21 @@ def _cases(operation: Any, modes: list[HypothesisTestMode], count: int) -> list[
     )
     made()
     return found
+
+
+def _covering(operation: Any, mode: GenerationMode, count: int) -> list[Case]:
+    """Return the first covering cases, some times as many as are taken: of all there are thousands.
+
+    Their making is most of the cost.
+    """
+    schema = operation.schema
+    # It makes an unexpected method once for each path, whichever of its operations comes first.
+    schema.coverage_unexpected_methods_seen.clear()
+    config = schema.config.generation_for(
+        operation=operation, phase=HypothesisTestMode.COVERAGE.value
+    )
+    made = schema.iter_coverage_cases(operation, generation_modes=[mode], generation_config=config)
+    return list(islice(made, count * _MADE_FOR_ONE))
 
 
 def _is_astray(case: Case) -> bool:
