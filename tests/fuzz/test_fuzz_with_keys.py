@@ -84,7 +84,9 @@ def _deeds(world: World) -> int:
 
 def _aims(world: World) -> Aims:
     """Return the world's rows by what the document calls them."""
-    ids = {name: [value] for name, value in world.ids.items() if isinstance(value, int)}
+    ids: dict[str, list[Any]] = {
+        name: [value] for name, value in world.ids.items() if isinstance(value, int)
+    }
     ids |= {name: [str(value)] for name, value in world.ids.items() if name not in ids}
 
     def some(*names: str) -> list[Any]:

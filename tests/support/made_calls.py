@@ -78,7 +78,7 @@ class Call:
         """Send the call as the client's key."""
         given = self.sent.headers.items()
         # Nothing is compressed: the answers are searched.
-        headers = {name: value for name, value in given if name not in _NOT_SENT}
+        headers = {name: _text(value) for name, value in given if name not in _NOT_SENT}
         return client.call(
             str(self.sent.method), self.sent.path_url, _bytes(self.sent.body), **headers
         )
@@ -309,3 +309,7 @@ def _bytes(body: Any) -> bytes:
     if body is None:
         return b""
     return body.encode() if isinstance(body, str) else bytes(body)
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")
