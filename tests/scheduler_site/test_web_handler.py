@@ -175,6 +175,14 @@ async def test_requests_at_the_same_time_have_a_thread_each(monkeypatch: pytest.
     assert len({orjson.loads(body)["thread"] for _, body in answers}) == 5
 
 
+async def until_some_wait(handler: ThreadedHandler) -> None:
+    async with asyncio.timeout(120):
+        while True:
+            if handler._slots.waiting:
+                return
+            await asyncio.sleep(0)
+
+
 async def test_a_crowd_of_one_caller_leaves_threads_to_others():
     handler = ThreadedHandler()
     await get(handler, "/show", address="10.0.0.2")
@@ -182,8 +190,7 @@ async def test_a_crowd_of_one_caller_leaves_threads_to_others():
         asyncio.ensure_future(get(handler, "/hold", address="10.0.0.1")) for _ in range(2 * THREADS)
     ]
     try:
-        while not handler._slots.waiting:
-            await asyncio.sleep(0)
+        await until_some_wait(handler)
 
         status, _ = await asyncio.wait_for(get(handler, "/show", address="10.0.0.2"), 120)
 
