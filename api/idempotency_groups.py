@@ -55,7 +55,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 #: Time from the start of a group to the start of the next one, where calls waited for it: at least
 #: this, as many times what the group took, and at most that.
-_APART_SECONDS, _TIMES, _MOST_APART_SECONDS = 0.012, 3.0, 0.05
+_APART_SECONDS, _TIMES, _MOST_APART_SECONDS = 0.012, 2.0, 0.03
 
 #: An answer that is frozen already, or the refusal of a call that changed nothing.
 Outcome = HttpResponse | PunctualError
