@@ -56,7 +56,8 @@ def test_a_creation_binds_in_the_round_trips_of_its_statements_and_keeps_how_key
     alpha, client, trips, monkeypatch
 ):
     crossing: list[str] = []
-    send = type(connections["default"])._send
+    wrapper: Any = type(connections["default"])
+    send = wrapper._send
 
     def noted(self, wanted, **options):
         if wanted.purpose:
@@ -66,7 +67,7 @@ def test_a_creation_binds_in_the_round_trips_of_its_statements_and_keeps_how_key
     # The first call notes the use of the key.
     assert client.post("/v1/tasks", daily(), idempotency_key="first").status_code == 201
     trips.clear()
-    monkeypatch.setattr(type(connections["default"]), "_send", noted)
+    monkeypatch.setattr(wrapper, "_send", noted)
     with tenant_scope.of_request():
         # As the requests of a web process: no work without a scope is in between.
         for key in ("second", "third"):
