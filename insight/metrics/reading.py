@@ -45,7 +45,7 @@ MOST_COUNTED = 50_000
 _LETTERS_COUNTED = {"most": 10_000, "of_all": 50_000}
 #: Pools that are looked through for due work, and executions that are counted in each.
 _POOLS_COUNTED = {"pools": 200, "most": 1_000}
-#: API keys that end within so many days, of those in use.
+#: API keys in use that end within these days.
 _KEYS_COUNTED = {"days": 7, "idle": 30, "most": 1_000}
 #: Pools that tasks name, and no worker of the last day has.
 _OTHER = "other"

@@ -1,4 +1,4 @@
-"""The rules for Prometheus name series that there are, fire when they should, and lead to a page."""
+"""The rules for Prometheus name series that exist, fire when they should, and lead to a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def _rules() -> list[dict[str, Any]]:
 ALL = _rules()
 RECORDED = {rule["record"]: rule for rule in ALL if "record" in rule}
 ALERTS = {rule["alert"]: rule for rule in ALL if "alert" in rule}
-each_rule = pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.get("alert", rule.get("record")))
+each_rule = pytest.mark.parametrize(
+    "rule", ALL, ids=lambda rule: rule.get("alert", rule.get("record"))
+)
 each_alert = pytest.mark.parametrize("name", ALERTS)
 
 

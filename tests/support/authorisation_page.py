@@ -36,7 +36,8 @@ form: services write their rows.
 _TOKENS = """A receiver or a pull worker reports about one execution, by the token that it was
 handed.
 """
-_SCRAPES = """The operator's door: it shows the whole installation, and no right of a tenant opens it.
+_SCRAPES = """The operator's door: it shows the whole installation, and no right of a tenant opens
+it.
 """
 _COMMANDS = """Commands ask for no credential: a shell of the deployment's account may run all of
 them, and the audit log names the operating system's user. `--tenant` bounds what a command reads

@@ -1,4 +1,4 @@
-"""Reads expressions of Prometheus: which series they name, by which labels, and what is in the catalogue."""
+"""Reads expressions of Prometheus, and finds what the catalogue of metrics does not have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Selector(NamedTuple):
 
     def value_of(self, label: str) -> str | None:
         """Return the text that the label has to equal."""
-        return next((text for name, sign, text in self.matchers if (name, sign) == (label, "=")), None)
+        return next(
+            (text for name, sign, text in self.matchers if (name, sign) == (label, "=")), None
+        )
 
 
 def selectors(expression: str) -> list[Selector]:
