@@ -18,11 +18,16 @@ from executions.models import Execution, PartitionLease, SchedulerNode
 from executions.ownership.partitions import Partitions
 from insight.metrics import reading
 from insight.metrics.reading import Sample
-from shared.redis_client import CLOCKS_KEY, REFUSED_KEY, client
+from shared.redis_client import CLOCKS_KEY, REFUSED_KEY, WORKER_INFO_KEY, WORKERS_KEY, client
 from tenants.models import ApiKey
 from tests.factories import make_key, make_task, make_tenant, once, prepare, release
 from tests.support.letters import make_letters
 from wire import heartbeats
+
+
+@pytest.fixture(autouse=True)
+def _no_former_workers() -> None:
+    client().delete(WORKERS_KEY, WORKER_INFO_KEY, CLOCKS_KEY)
 
 
 def values(source: Callable[[], Iterator[Sample]]) -> dict[tuple[str, ...], Any]:
@@ -218,19 +223,25 @@ def test_workers_of_tenants_are_one_pool_whatever_they_are_called():
     assert not any("secret" in label for key in found for label in key)
 
 
+def _wait_in(pools: list[str]) -> None:
+    """Let an execution be due in each of the pools."""
+    tenant = make_tenant()
+    for _ in pools:
+        make_task(tenant, once())
+    prepare()
+    an_hour_ago = database_now() - timedelta(hours=1)
+    for pool, execution in zip(pools, Execution.objects.all(), strict=True):
+        Execution.objects.filter(pk=execution.pk).update(pool=pool, due_at=an_hour_ago)
+
+
 @pytest.mark.django_db
 def test_due_work_is_told_of_pools_without_a_live_worker_and_names_of_tenants_are_one(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setitem(reading._POOLS_COUNTED, "most", 2)
-    waits = {"served": 1, "lost": 1, "secret0": 3, "secret1": 1, "later": 1, "default": 0}
-    for pool, number in waits.items():
-        for _ in range(number):
-            task = make_task(make_tenant(), once())
-            prepare()
-            late = timedelta(hours=-1 if pool == "later" else 1)
-            mine = Execution.objects.filter(task_id=task.pk)
-            mine.update(pool=pool, due_at=database_now() - late)
+    _wait_in(["served", "lost", "secret0", "secret0", "secret0", "secret1", "later"])
+    in_an_hour = database_now() + timedelta(hours=1)
+    Execution.objects.filter(pool="later").update(due_at=in_an_hour)
     heartbeats.beat("served", {"pool": "served", "slots": 4})
     heartbeats.beat("lost", {"pool": "lost", "slots": 4, "patience": 0.0})
     heartbeats.beat("later", {"pool": "later", "slots": 4, "patience": 0.0})
@@ -250,12 +261,7 @@ def test_due_work_is_told_of_pools_without_a_live_worker_and_names_of_tenants_ar
 @pytest.mark.django_db
 def test_pools_are_looked_through_up_to_a_bound(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(reading._POOLS_COUNTED, "pools", 2)
-    for number in range(4):
-        task = make_task(make_tenant(), once())
-        prepare()
-        Execution.objects.filter(task_id=task.pk).update(
-            pool=f"pool{number}", due_at=database_now() - timedelta(hours=1)
-        )
+    _wait_in([f"pool{number}" for number in range(4)])
 
     assert values(reading.work_without_worker)["punctual_due_without_worker", "other"] == 2
 
