@@ -102,7 +102,7 @@ def breaches(expression: str) -> Iterator[str]:
 def _may_be(name: str, label: str, text: str) -> bool:
     if label == "le":
         histogram = BY_NAME[name.removesuffix("_bucket")]
-        bounds = [str(floatToGoString(bound / 1000)) for bound in histogram.bounds_ms]  # type: ignore[no-untyped-call]  # the library's
+        bounds = [str(floatToGoString(bound / 1000)) for bound in histogram.bounds_ms]
         return text in (*bounds, "+Inf")
     metric = BY_NAME.get(name) or BY_NAME.get(name.rpartition("_")[0])
     known = (metric.known or {}) if metric else {}
