@@ -178,16 +178,16 @@ class Judge:
     worlds: Worlds
 
     @property
-    def may(self) -> bool:
-        """Whether the key may make the call in any of its forms."""
+    def allowed(self) -> list[Operation]:
+        """The forms of the call that the key may make; a key makes none of an execution's token."""
         of_keys = [one for one in OPERATIONS if one.name == self.name]
-        return any(one.permits(self.rights) for one in of_keys)
+        return [one for one in of_keys if one.permits(self.rights)]
 
     @property
     def changes(self) -> bool:
         """Whether the key may change rows of Alpha by the call."""
-        changing = any(one.is_change for one in _variants(self.name))
-        return self.may and changing and not self.rights.foreign
+        changing = any(one.method != "GET" and one.needs != {"read"} for one in self.allowed)
+        return changing and not self.rights.foreign
 
     @property
     def finds(self) -> bool:
@@ -232,7 +232,7 @@ class Judge:
         return [f"{said}: {fault}" for fault in faults]
 
     def _may_succeed(self, call: Call) -> bool:
-        return self.may and (self.finds or not call.is_aimed)
+        return bool(self.allowed) and (self.finds or not call.is_aimed)
 
     def _unseen(self) -> list[str]:
         """Return the words that no answer to the key may hold."""
