@@ -7,6 +7,7 @@ changed that the table of access does not let the key see or change.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,7 @@ def document() -> OpenApiSchema:
 
 
 @pytest.fixture(scope="module")
-def worlds(_transaction: None, _quiet: None) -> Worlds:  # noqa: F811 - fixtures
+def worlds(_transaction: None, _quiet: None) -> Iterator[Worlds]:  # noqa: F811 - fixtures
     beta = make_world(words=BETA)
     release()  # Alpha's work is done alone
     alpha = make_hidden_world()
@@ -74,7 +75,8 @@ def worlds(_transaction: None, _quiet: None) -> Worlds:  # noqa: F811 - fixtures
         parts = {"owner": rights.owner, "sees_payloads": not rights.blind}
         clients[kind] = ApiClient(make_key(tenant, sorted(rights.scopes), **parts)[1])
     rows = StoredRows(alpha.tenant)
-    return Worlds(alpha, clients, _aims(alpha), rows, _deeds(alpha))
+    yield Worlds(alpha, clients, _aims(alpha), rows, _deeds(alpha))
+    assert rows.missed() == []
 
 
 def _deeds(world: World) -> int:
@@ -196,9 +198,9 @@ class Judge:
 
     def judged(self, call: Call) -> tuple[int, list[str]]:
         """Make the call, take back what it changed, and return its status and what was wrong."""
+        self.worlds.rows.remember()
         with undone():
             # Each call finds the rows as they were.
-            self.worlds.rows.remember()
             answer = call.ask(self.worlds.clients[self.kind])
             changed = self._changed()
         faults = self._faults(call, answer)
