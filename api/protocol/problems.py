@@ -7,12 +7,12 @@ error is logged in full under the trace id that the answer carries.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-import structlog
 from django.core import exceptions as django_errors
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
@@ -25,7 +25,7 @@ from api.protocol.renderers import PROBLEM_JSON, dump_json
 from api.protocol.trace import trace_id_of
 from shared.exceptions import FieldError, InvalidInput, PunctualError, QuotaExceeded
 
-logger = structlog.get_logger(__name__)
+log = logging.getLogger(__name__)
 
 #: Seconds after which a caller may try again when a server was away.
 RETRY_AFTER = "1"
@@ -145,11 +145,23 @@ def log_unexpected(
     """Log errors that an operator must see: unreachable servers, database errors, bugs."""
     path = getattr(request, "path", "")
     if problem.status == 503:
-        logger.warning("dependency unavailable", path=path, error=type(error).__name__)
+        log.warning("request.without_server", extra={"path": path, "reason": type(error).__name__})
+    elif isinstance(error, QuotaExceeded):
+        log_refusal(error)
     elif isinstance(error, DataError):
-        logger.warning("value refused by the database", path=path, exc_info=error)
+        log.warning("request.value_refused", extra={"path": path}, exc_info=error)
     elif problem.status >= 500:
-        logger.error("unhandled exception", path=path, exc_info=error)
+        log.error("request.crashed", extra={"path": path}, exc_info=error)
+
+
+def log_refusal(error: BaseException) -> None:
+    """Log a call that a quota refused, under the tenant of the request; nothing else."""
+    facts = error.facts if isinstance(error, QuotaExceeded) else {}
+    if facts:
+        log.warning(
+            "quota.refused",
+            extra={"quota": facts["quota"], "limit": facts["limit"], "used": facts["used"]},
+        )
 
 
 def field_errors(detail: Any, pointer: str = "#") -> Iterator[FieldError]:

@@ -140,7 +140,7 @@ def _note_refusal(refused: TokenRefused) -> None:
     now = monotonic()
     if now - _noted.get(what, float("-inf")) >= _REFUSAL_NOTED_EVERY_SECONDS:
         _noted[what] = now
-        log.info("token_refused", extra={"reason": refused.reason, "issuer": refused.issuer})
+        log.info("token.refused", extra={"reason": refused.reason, "issuer": refused.issuer})
 
 
 def credentials_of_token(claims: Claims, tenant: Tenant) -> Credentials:

@@ -11,6 +11,7 @@ from executions.choices import Status, Trigger
 from executions.ledger import final_log
 from executions.ledger.final_log import Final
 from executions.ledger.minute_stats import Ended, Kind
+from executions.models.minute_stat import START_TARGET_MS
 from shared.notify import wake_schedulers_in
 from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
@@ -75,6 +76,12 @@ class Moved(NamedTuple):
             self.milliseconds,
             self.recorded_bytes,
         )
+
+    @property
+    def started_late(self) -> bool:
+        """Whether its first attempt, which has just ended, started later than the objective."""
+        delay_ms = self.start_delay_ms
+        return delay_ms is not None and delay_ms > START_TARGET_MS and self.attempt == 1
 
     @property
     def of_task(self) -> Settled:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from launcher.long_lived_command import LongLivedCommand
 from scheduler_site.celery import app
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 
 
-class Command(BaseCommand):
+class Command(LongLivedCommand):
     """Run a scheduler until stopped; any number may run."""
 
     help = "Own partitions, materialize schedules and dispatch due work."
-    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start beat; its scheduler class comes from the settings."""
