@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
-from shared import data_keys, redis_client
+from shared import data_keys, logs, redis_client
 from tenants.data_keys import Stored
 from tenants.quotas import known, weights
 from tests.support.emptying import empty_instead_of_truncating
@@ -173,6 +175,15 @@ def _empty_redis(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "servers" in request.fixturenames or "django_db_setup" in request.fixturenames:
         redis_client.client().flushall()
+
+
+@pytest.fixture
+def json_lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Return a function that returns the log lines since its last call, which are JSON here."""
+    logs.configure({"level": "INFO", "json": True})
+    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    logs.configure(settings.LOGGING)
+    logging.captureWarnings(False)
 
 
 @pytest.fixture

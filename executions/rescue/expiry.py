@@ -80,7 +80,7 @@ def expire(bounds: dict[str, Any], limit: int) -> int:
             [
                 _rescued(row, end)
                 for row, end in zip(found, ends, strict=True)
-                if row.id in moved and end.status == Status.RETRYING
+                if row.id in moved and end.status == Status.RETRYING and not row.overran
             ]
         )
         return len(moved)

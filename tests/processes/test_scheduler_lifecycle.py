@@ -43,7 +43,7 @@ def test_a_stop_releases_the_partitions_at_once(run: Processes) -> None:
     assert scheduler.stop() == 0
 
     assert owners().total() == 0
-    assert "scheduler_stops" in scheduler.output
+    assert "scheduler.stopped" in scheduler.output
 
 
 def test_two_share_and_the_survivor_of_a_crash_takes_all_after_the_lease(run: Processes) -> None:

@@ -208,4 +208,4 @@ def test_a_worker_that_cannot_deliver_ends_instead_of_taking_work(run: Processes
     worker = run.start("worker", WEBHOOK_ALLOWED_NETWORKS="nonsense")
 
     assert worker.popen.wait(120) == 1
-    assert "worker_loop_cannot_start" in worker.output
+    assert "worker_loop.not_started" in worker.output

@@ -198,7 +198,7 @@ def test_a_crowd_of_bad_tokens_fills_no_log(alpha, trusting, noted, caplog):
     for number in range(5):
         _by(token_of(claims_of(aud="other", jti=str(number)))).get("/v1/me")
 
-    assert [record.getMessage() for record in caplog.records].count("token_refused") == 1
+    assert [record.getMessage() for record in caplog.records].count("token.refused") == 1
 
 
 def test_every_refused_token_gets_one_answer_and_the_log_has_the_reason(
