@@ -134,7 +134,7 @@ class Flying:
         return {
             "execution_id": entry["id"],
             "task_id": entry["task"],
-            "tenant_id": entry["tenant"],
+            "tenant_id": self.held.tenant,
             "trace_id": context_of(entry["id"], entry.get("trace")).trace_id,
             "attempt": entry["attempt"],
         }

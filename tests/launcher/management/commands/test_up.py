@@ -5,6 +5,7 @@ import os
 import pytest
 from django.core.management import call_command
 
+from launcher import long_lived_command
 from launcher.management.commands import up
 from launcher.run_lock import RunLock
 from launcher.up import UpFailure
@@ -29,6 +30,21 @@ def test_what_people_need_goes_to_standard_output_and_a_stop_ends_with_zero(monk
     call_command("up")
 
     assert capsys.readouterr().out == "ready\n"
+
+
+def test_where_lines_are_json_a_failed_start_is_one(monkeypatch, json_lines, settings):
+    def fail(*arguments: object) -> None:
+        raise UpFailure("no\nway", 5)
+
+    monkeypatch.setattr(up, "run_up", fail)
+    monkeypatch.setattr(long_lived_command, "take_over", lambda: None)
+    settings.LOGGING = {**settings.LOGGING, "json": True}
+
+    with pytest.raises(SystemExit):
+        call_command("up")
+
+    [line] = json_lines()
+    assert (line["event"], line["reason"]) == ("installation.not_started", "no\nway")
 
 
 @pytest.mark.parametrize(
