@@ -63,7 +63,7 @@ def failed_in(lines: list[str], execution: str) -> list[dict[str, Any]]:
 
 
 def assert_all_events(output: str) -> list[dict[str, Any]]:
-    """Return the lines of the log; each must be an event of the catalogue with exactly its fields."""
+    """Return the lines of the log; each must be an event of the catalogue, with its fields."""
     found: list[dict[str, Any]] = []
     for text in output.splitlines():
         line = json.loads(text)
