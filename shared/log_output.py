@@ -6,6 +6,7 @@ together, so that thousands of failures do not cost a system call each.
 
 from __future__ import annotations
 
+import atexit
 import io
 import logging
 import sys
@@ -71,6 +72,8 @@ def take_over() -> None:
     sys.stdout, sys.stderr = out, err  # type: ignore[assignment]  # what writers of text need
     # Celery writes some lines there; without a descriptor it cannot.
     sys.__stdout__, sys.__stderr__ = out, err  # type: ignore[misc,assignment]  # as above
+    for stream in (out, err):
+        atexit.register(stream.end)
     sys.excepthook = _end_by
     threading.excepthook = _thread_ended
 
@@ -91,11 +94,14 @@ class _Output:
         self.behind = behind
         self._source = source
         self._rest = ""
+        # Reentrant: a log that cannot be written complains here.
+        self._lock = threading.RLock()
 
     def write(self, text: str) -> int:
-        *lines, self._rest = (self._rest + text).split("\n")
-        for line in lines:
-            self._log(line)
+        with self._lock:
+            *lines, self._rest = (self._rest + text).split("\n")
+            for line in lines:
+                self._log(line)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -104,6 +110,10 @@ class _Output:
 
     def flush(self) -> None:
         """Do nothing: a line is logged once it is complete."""
+
+    def end(self) -> None:
+        """Log what has no line break."""
+        self.write("\n")
 
     def isatty(self) -> bool:
         return False

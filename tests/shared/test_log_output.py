@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import atexit
 import io
 import json
 import logging
@@ -105,6 +106,20 @@ def test_programs_find_a_plain_stream_without_a_descriptor(stream: Counting, wri
     found = getattr(sys, writer)
 
     assert (found.isatty(), found.writable(), hasattr(found, "fileno")) == (False, True, False)
+
+
+def test_what_a_process_leaves_without_a_line_break_is_logged_at_its_end(
+    stream: Counting, monkeypatch: pytest.MonkeyPatch
+):
+    ends: list[Callable[[], None]] = []
+    monkeypatch.setattr(atexit, "register", ends.append)
+    take_over()
+    sys.stdout.write("last words")
+
+    for end in ends:
+        end()
+
+    assert [line["text"] for line in _lines(stream)] == ["last words"]
 
 
 def test_an_uncaught_error_is_one_line(stream: Counting):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.support import caused_events
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,9 @@ class Installation:
         """Stop it as Ctrl-C does; return the exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(300)
+        code = self.process.wait(300)
+        caused_events.note_output(self.output)
+        return code
 
     def kill(self) -> None:
         """End it if it still runs; its children die with it."""

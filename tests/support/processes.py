@@ -21,6 +21,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import connection
 
+from tests.support import caused_events
 from tests.support.loops import LOOPS_PASSWORD, LOOPS_ROLE
 from tests.support.waiting import until
 
@@ -45,6 +46,11 @@ class Process:
     @property
     def output(self) -> str:
         return self.log.read_text(errors="replace")
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """Return its lines, which are JSON where it was started with LOG_JSON."""
+        return [json.loads(line) for line in self.output.splitlines()]
 
     def ask_to_stop(self) -> None:
         """Ask it to stop as the supervisor does."""
@@ -117,6 +123,7 @@ class Processes:
         """Kill what still runs."""
         for process in self.started:
             process.kill()
+            caused_events.note_output(process.output)
 
 
 @dataclass(frozen=True)

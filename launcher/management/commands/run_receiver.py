@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from launcher.long_lived_command import LongLivedCommand
 from receiver.server import add_arguments, options_of, serve
 from shared.receiver_address import key_of
 
 
-class Command(LongLivedCommand):
+class Command(BaseCommand):
     """``run_receiver [--port N] [--ledger FILE] [--ledgers DIR] [--control FILE] …``."""
 
     help = "Run the built-in test receiver (http://127.0.0.1:PORT/ lists its paths)."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the receiver's own options."""

@@ -12,12 +12,12 @@ import socket
 import threading
 from typing import Any
 
+from django.core.management.base import BaseCommand
 from django.db import connections
 
 from executions.broker import publish
 from executions.complete.stage import Recorder
 from executions.dispatch.handing_on import HandingOn
-from launcher.long_lived_command import LongLivedCommand
 from launcher.news import News
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
@@ -31,10 +31,11 @@ log = logging.getLogger("scheduler_site.management.commands.run_recorder")
 _TIDY_SECONDS = 3600.0
 
 
-class Command(LongLivedCommand):
+class Command(BaseCommand):
     """Record until stopped; a batch that has begun is committed and acknowledged first."""
 
     help = "Turn outcomes of workers into states, attempts, retries and dead letters."
+    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the recorder's loop until SIGTERM or Ctrl-C; a second signal ends it at once."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from launcher.long_lived_command import LongLivedCommand
+from django.core.management.base import BaseCommand
+
 from scheduler_site.celery import app
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 
 
-class Command(LongLivedCommand):
+class Command(BaseCommand):
     """Run a scheduler until stopped; any number may run."""
 
     help = "Own partitions, materialize schedules and dispatch due work."
+    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start beat; its scheduler class comes from the settings."""

@@ -11,11 +11,10 @@ from typing import Any
 
 import uvicorn
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 
 from api.pools.long_poll import ROOM
 from api.protocol.head_limit import HeadLimit
-from launcher.long_lived_command import LongLivedCommand
 from shared import web_counts
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
@@ -25,10 +24,11 @@ from shared.interpreter import take_short_turns
 _TICK_SECONDS = 1.0
 
 
-class Command(LongLivedCommand):
+class Command(BaseCommand):
     """Serve on HOST and PORT until stopped; the first signal lets requests end."""
 
     help = "Serve the REST API and the console."
+    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run uvicorn in this process."""

@@ -8,11 +8,10 @@ from typing import Any
 
 from celery.platforms import SecurityWarning
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from launcher.command_account import require_account
 from launcher.kept_rights import keep_nothing
-from launcher.long_lived_command import LongLivedCommand
 from launcher.privileges import PrivilegeError
 from launcher.slots import conf_of_pool
 from scheduler_site.celery import app
@@ -29,13 +28,14 @@ _SYSTEM_THREADS = 4
 _MOST_SLOTS = 20000
 
 
-class Command(LongLivedCommand):
+class Command(BaseCommand):
     """Run a worker until stopped.
 
     On the first signal it hands back unstarted work and finishes the rest; on the second it ends.
     """
 
     help = "Deliver the executions of a pool, or do the system's own jobs."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the pool's name, and how much the worker runs at a time."""

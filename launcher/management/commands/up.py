@@ -10,9 +10,9 @@ import sys
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import BaseCommand
 
 from launcher.console import Console
-from launcher.long_lived_command import LongLivedCommand
 from launcher.plan import read_options
 from launcher.up import UpFailure, run_up
 from shared.log_output import real_stderr
@@ -22,13 +22,15 @@ log = logging.getLogger(__name__)
 INTERRUPTED = 130
 
 
-class Command(LongLivedCommand):
+class Command(BaseCommand):
     """Door to ``launcher.up``."""
 
     help = (
         "Start the embedded servers, migrate, and run every process kind under a supervisor. "
         "Example: manage.py up"
     )
+    # The database does not run yet; migrations are applied as part of the start.
+    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped; what people need goes to stdout, the log to stderr."""

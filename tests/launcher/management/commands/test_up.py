@@ -5,7 +5,6 @@ import os
 import pytest
 from django.core.management import call_command
 
-from launcher import long_lived_command
 from launcher.management.commands import up
 from launcher.run_lock import RunLock
 from launcher.up import UpFailure
@@ -37,7 +36,6 @@ def test_where_lines_are_json_a_failed_start_is_one(monkeypatch, json_lines, set
         raise UpFailure("no\nway", 5)
 
     monkeypatch.setattr(up, "run_up", fail)
-    monkeypatch.setattr(long_lived_command, "take_over", lambda: None)
     settings.LOGGING = {**settings.LOGGING, "json": True}
 
     with pytest.raises(SystemExit):
