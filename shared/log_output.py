@@ -41,10 +41,13 @@ class LineHandler(logging.StreamHandler[TextIO]):
 
     def write_all(self, lines: list[str]) -> None:
         """Write gathered lines in few pieces, no line in two of them unless it is longer."""
-        with self.lock or threading.Lock():
+        self.acquire()
+        try:
             for piece in _pieces(lines):
                 self.stream.write(piece)
             self.flush()
+        finally:
+            self.release()
 
 
 @contextmanager

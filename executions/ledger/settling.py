@@ -78,10 +78,12 @@ class Moved(NamedTuple):
         )
 
     @property
-    def started_late(self) -> bool:
-        """Whether its first attempt, which has just ended, started later than the objective."""
+    def late_ms(self) -> float | None:
+        """How late its first attempt, which has just ended, had started; None within the target."""
         delay_ms = self.start_delay_ms
-        return delay_ms is not None and delay_ms > START_TARGET_MS and self.attempt == 1
+        if delay_ms is None or delay_ms <= START_TARGET_MS or self.attempt != 1:
+            return None
+        return delay_ms
 
     @property
     def of_task(self) -> Settled:
