@@ -223,9 +223,7 @@ def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
         gated = settling.settle([row.of_task for row in moved], freed)
         budget_charges.charge(moved, finishes, gated)
         minute_stats.count([row.ended for row in moved], totals.of_attempts(moved, finishes))
-        final_log.note_ended([row.final for row in moved if row.without_success], finishes)
-        late = [(row.final, ms) for row in moved if (ms := row.late_ms) is not None]
-        final_log.note_late(late, finishes)
+        settling.note_lines(moved, finishes)
 
 
 def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from executions.choices import Status, Trigger
 from executions.ledger import final_log
-from executions.ledger.final_log import Final
+from executions.ledger.final_log import Final, LastAttempt
 from executions.ledger.minute_stats import Ended, Kind
 from executions.models.minute_stat import START_TARGET_MS
 from shared.notify import wake_schedulers_in
@@ -97,6 +97,13 @@ class Moved(NamedTuple):
         """The facts for the log line of an end without success."""
         ids = (self.id, self.tenant_id, self.status, self.attempt, self.task_id)
         return Final(*ids, self.reason, self.trace_context)
+
+
+def note_lines(moved: Sequence[Moved], attempts: Sequence[LastAttempt]) -> None:
+    """Log, on commit, the ends without success and the late starts of one batch."""
+    final_log.note_ended([row.final for row in moved if row.without_success], attempts)
+    late = [(row.final, ms) for row in moved if (ms := row.late_ms) is not None]
+    final_log.note_late(late, attempts)
 
 
 class _Said(NamedTuple):

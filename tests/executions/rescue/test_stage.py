@@ -24,20 +24,10 @@ from tests.factories import WORKER, finish, make_execution, once, pass_guard, re
 from tests.support.beats import beat
 from tests.support.beats import silence as silent
 from tests.support.closed_redis import closed_redis
-from tests.support.log_lines import lines_of
+from tests.support.rescuing import Time, expire, run, take_partitions
 from wire import heartbeats, outcomes, start_guard
 
 pytestmark = pytest.mark.django_db
-
-
-class Time:
-    """A monotonic clock that stands still until told."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 class Leapt:
@@ -69,37 +59,6 @@ class Leapt:
         return stamp[0] + int(self.ahead), stamp[1]
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
-    clock = Time()
-    monkeypatch.setattr(lost_workers, "time", clock)
-    return clock
-
-
-@pytest.fixture
-def rescuer(clock: Time, db: None) -> Rescuer:
-    """Return a rescuer that has been looking for a while, with its recorders up to date."""
-    beat(WORKER)
-    ensure_group()
-    rescuer = Rescuer(Partitions())
-    take_partitions(rescuer)
-    rescuer.run_once()
-    clock.now += conf().worker_lost_seconds + 1
-    rescuer.run_once()
-    rescuer.partitions.release_all()
-    return rescuer
-
-
-def take_partitions(rescuer: Rescuer) -> None:
-    rescuer.partitions.run_once()
-    assert rescuer.partitions.held
-
-
-def run(rescuer: Rescuer) -> int:
-    take_partitions(rescuer)
-    return rescuer.run_once().done
-
-
 def inherit(rescuer: Rescuer) -> None:
     """Take the partitions over from a scheduler that died just after it had claimed everything."""
     lost = Partitions()
@@ -108,12 +67,6 @@ def inherit(rescuer: Rescuer) -> None:
     SchedulerNode.objects.filter(id=lost.node).delete()
     take_partitions(rescuer)
     Execution.objects.update(queued_at=F("queued_at") - timedelta(seconds=1))
-
-
-def expire(execution: Execution, seconds: float = 120.0) -> None:
-    Execution.objects.filter(id=execution.id).update(
-        lease_expires_at=F("lease_expires_at") - timedelta(seconds=seconds)
-    )
 
 
 def test_released_work_within_its_lease_is_left_alone(alpha: Tenant, rescuer: Rescuer):
@@ -599,55 +552,3 @@ def test_it_looks_every_second_while_workers_have_something_and_rests_otherwise(
     take_partitions(rescuer)
 
     assert (resting, rescuer.run_once().next_in) == (3.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("state", "attempt", "reason", "worker"),
-    [("QUEUED", 1, "never_started", ""), ("RUNNING", 1, "worker_lost", WORKER)],
-)
-def test_each_execution_that_comes_back_has_a_line(
-    alpha: Tenant,
-    rescuer: Rescuer,
-    caplog: pytest.LogCaptureFixture,
-    on_commit: Any,
-    state: str,
-    attempt: int,
-    reason: str,
-    worker: str,
-):
-    execution = make_execution(alpha, state)
-    expire(execution)
-    silent(WORKER, 60)
-
-    with on_commit(execute=True):
-        assert run(rescuer) == 1
-
-    assert lines_of(caplog, "execution.rescued") == [
-        {
-            "execution_id": str(execution.id),
-            "task_id": str(execution.task_id),
-            "tenant_id": str(alpha.id),
-            "trace_id": execution.id.hex,
-            "attempt": attempt,
-            "reason": reason,
-            "worker": worker,
-        }
-    ]
-
-
-def test_what_is_given_up_or_stays_has_no_line_of_a_rescue(
-    alpha: Tenant, rescuer: Rescuer, caplog: pytest.LogCaptureFixture, on_commit: Any
-):
-    make_execution(alpha, "QUEUED")
-    make_execution(alpha, "RUNNING")
-    Execution.objects.filter(status="RUNNING").update(attempt=F("max_attempts"))
-    silent(WORKER, 60)
-    Execution.objects.filter(status="QUEUED").update(
-        queued_at=F("queued_at") + timedelta(seconds=600)
-    )
-
-    with on_commit(execute=True):
-        assert run(rescuer) == 1
-
-    assert not lines_of(caplog, "execution.rescued")
-    assert len(lines_of(caplog, "execution.failed")) == 1
