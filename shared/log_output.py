@@ -151,7 +151,7 @@ def _thread_ended(found: threading.ExceptHookArgs) -> None:
         return
     log.critical(
         "thread.crashed",
-        extra={"thread": found.thread.name if found.thread else ""},
+        extra={"thread_name": found.thread.name if found.thread else ""},
         exc_info=(found.exc_type, found.exc_value, found.exc_traceback),
     )
 

@@ -26,7 +26,7 @@ from shared.log_events import EVENTS, LIBRARY, OUTPUT
 from shared.log_output import LineHandler, real_stderr
 from shared.redaction import MASK, is_sensitive, redact, redact_text
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 # Fields that keep their line breaks; no client writes them.
 _MULTILINE = frozenset({"exception", "stack"})
 _PLAIN = (str, int, float, bool, list, dict)

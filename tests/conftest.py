@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import signal
@@ -198,10 +199,13 @@ def _empty_redis(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def json_lines(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """Return a function that returns the log lines since its last call, which are JSON here."""
-    logs.configure({"level": "INFO", "json": True})
-    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+def json_lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Return a function that returns the log lines so far, which are JSON here."""
+    written = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", written)
+        logs.configure({"level": "INFO", "json": True})
+    yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
     logs.configure(settings.LOGGING)
     logging.captureWarnings(False)
 

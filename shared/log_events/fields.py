@@ -86,7 +86,7 @@ OF_EVENTS: dict[str, str] = {
     "table": "the table of the day",
     "tenant_rows_dropped": "executions removed by the retention of tenants",
     "text": "the line",
-    "thread": "the name of the thread",
+    "thread_name": "the name of the thread",
     "to": "the recipients",
     "unreadable": "tasks with a schedule that cannot be read",
     "unsent": "live updates that wait",

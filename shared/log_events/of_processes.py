@@ -34,7 +34,7 @@ EVENTS = (
         "critical",
         "A thread of a process ended by an error.",
         _BUG,
-        ("thread",),
+        ("thread_name",),
         traceback=True,
     ),
     LogEvent(

@@ -6,13 +6,14 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from shared import log_output, logs
-from shared.log_output import LineHandler, real_stderr, take_over, written_together
+from shared.log_output import LineHandler, real_stderr, written_together
 
 
 class Counting(io.StringIO):
@@ -28,18 +29,25 @@ class Counting(io.StringIO):
 
 
 @pytest.fixture
-def stream(monkeypatch, settings):
-    """Return what stands for stderr, with JSON lines; streams and hooks come back afterwards."""
+def stream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
+    """Return what lines are written to, as JSON; streams and hooks come back afterwards."""
     found = Counting()
     for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
         monkeypatch.setattr(sys, name, found)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setattr(atexit, "register", lambda *_: None)
     logs.configure({"level": "ERROR", "json": True})
     yield found
     logging.captureWarnings(False)
     monkeypatch.undo()
     logs.configure(settings.LOGGING)
+
+
+def take_over(stream: Counting) -> None:
+    """Take over the streams of the test, which pytest has replaced since the fixture was made."""
+    sys.stdout = sys.stderr = stream
+    log_output.take_over()
 
 
 def _lines(stream: Counting) -> list[dict[str, Any]]:
@@ -80,8 +88,8 @@ def test_lines_before_an_error_of_the_batch_are_written(stream: Counting):
 
 
 def test_what_is_written_past_the_log_becomes_lines(stream: Counting):
-    take_over()
-    take_over()
+    take_over(stream)
+    log_output.take_over()
 
     sys.stdout.write("one\ntwo")
     sys.stderr.write(" and more\n")
@@ -101,7 +109,7 @@ def test_what_is_written_past_the_log_becomes_lines(stream: Counting):
 
 @pytest.mark.parametrize("writer", ["stdout", "__stdout__", "__stderr__"])
 def test_programs_find_a_plain_stream_without_a_descriptor(stream: Counting, writer: str):
-    take_over()
+    take_over(stream)
 
     found = getattr(sys, writer)
 
@@ -113,7 +121,7 @@ def test_what_a_process_leaves_without_a_line_break_is_logged_at_its_end(
 ):
     ends: list[Callable[[], None]] = []
     monkeypatch.setattr(atexit, "register", ends.append)
-    take_over()
+    take_over(stream)
     sys.stdout.write("last words")
 
     for end in ends:
@@ -123,7 +131,7 @@ def test_what_a_process_leaves_without_a_line_break_is_logged_at_its_end(
 
 
 def test_an_uncaught_error_is_one_line(stream: Counting):
-    take_over()
+    take_over(stream)
 
     try:
         raise RuntimeError("broken pk_abcdefghi_canary")
@@ -136,7 +144,7 @@ def test_an_uncaught_error_is_one_line(stream: Counting):
 
 
 def test_an_interrupt_is_no_crash(stream: Counting):
-    take_over()
+    take_over(stream)
 
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
 
@@ -149,7 +157,7 @@ def test_an_interrupt_is_no_crash(stream: Counting):
 def test_a_thread_that_ends_by_an_error_is_one_line(
     stream: Counting, error: BaseException, events: list[str]
 ):
-    take_over()
+    take_over(stream)
 
     def fail() -> None:
         raise error
@@ -158,7 +166,7 @@ def test_a_thread_that_ends_by_an_error_is_one_line(
     thread.start()
     thread.join()
 
-    assert [(line["event"], line["thread"]) for line in _lines(stream)] == [
+    assert [(line["event"], line["thread_name"]) for line in _lines(stream)] == [
         (event, "the-thread") for event in events
     ]
 
@@ -166,7 +174,7 @@ def test_a_thread_that_ends_by_an_error_is_one_line(
 def test_a_log_that_cannot_be_written_complains_once_on_the_real_stream(
     stream: Counting, monkeypatch: pytest.MonkeyPatch
 ):
-    take_over()
+    take_over(stream)
     refuse: Callable[..., str] = lambda *_: 1 / 0  # type: ignore[assignment,return-value]  # noqa: E731 - raises
     monkeypatch.setattr(logging.getLogger().handlers[0].formatter, "format", refuse)
 
