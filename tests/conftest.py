@@ -24,7 +24,6 @@ from scheduler_site.celery import app
 from shared import data_keys, logs, redis_client
 from tenants.data_keys import Stored
 from tenants.quotas import known, weights
-from tests.support import caused_events
 from tests.support.emptying import empty_instead_of_truncating
 from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.loops import hold_the_loops_back
@@ -63,24 +62,6 @@ _BOUNDS_OF_A_PASS = (
     "executions.gate.stage._SECONDS",
     "executions.bulk.steps._CHUNK_SECONDS",
 )
-
-
-caused_events.begin()
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a whole run that has left out an event of the log."""
-    caused_events.hand_over(session.config)
-    left_out = caused_events.missing(session.config)
-    if session.exitstatus == pytest.ExitCode.OK and left_out:
-        sys.stderr.write(f"no test has caused these log events: {', '.join(left_out)}\n")
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Take over what a process of the run has noted; one that was killed has noted nothing."""
-    caused_events.take(getattr(node, "workeroutput", {}))
 
 
 @pytest.hookimpl(optionalhook=True)

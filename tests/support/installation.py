@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.support import caused_events
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,9 +53,7 @@ class Installation:
         """Stop it as Ctrl-C does; return the exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(300)
-        caused_events.note_output(self.output)
-        return code
+        return self.process.wait(300)
 
     def kill(self) -> None:
         """End it if it still runs; its children die with it."""

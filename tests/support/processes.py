@@ -21,7 +21,6 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import connection
 
-from tests.support import caused_events
 from tests.support.loops import LOOPS_PASSWORD, LOOPS_ROLE
 from tests.support.waiting import until
 
@@ -123,7 +122,6 @@ class Processes:
         """Kill what still runs."""
         for process in self.started:
             process.kill()
-            caused_events.note_output(process.output)
 
 
 @dataclass(frozen=True)

@@ -174,9 +174,9 @@ def test_a_refused_call_has_one_line_with_the_ids_of_the_request(
     limit(alpha, stored_tasks=0)
     body = {"tasks": [daily(), daily()]} if "bulk" in path else daily()
 
-    answer = client.post(path, body)
+    answer = client.post(path, body, idempotency_key="1")
 
-    assert answer.status_code == 429
+    assert answer.status_code == 429, answer.json()
     facts = {"quota": "stored_tasks", "limit": 0, "used": 0}
     assert lines_of(caplog, "quota.refused") == [facts]
     [line] = [line for line in json_lines() if line["event"] == "quota.refused"]
