@@ -174,17 +174,22 @@ def run_once(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpRespo
 
     A form sent twice is one change; the same form with other contents is another.
     """
-    if not request.POST.get("form_key"):
-        with transaction.atomic(durable=True):
-            return run()
+    try:
+        if not request.POST.get("form_key"):
+            with transaction.atomic(durable=True):
+                return run()
+        return _run_keyed(request, run)
+    except QuotaExceeded as error:
+        log_refusal(error)
+        raise
+
+
+def _run_keyed(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     visitor = cast(ConsoleRequest, request).visitor
     fields = sorted((name, values) for name, values in request.POST.lists() if name not in _NO_ASK)
     asked = repr((visitor.user.pk, request.path, fields)).encode(errors="backslashreplace")
     try:
         return answer_once(visitor.tenant, hashlib.sha256(asked).hexdigest(), asked, run)
-    except QuotaExceeded as error:
-        log_refusal(error)
-        raise
     except IdempotencyInProgress:
         messages.info(request, "The form was sent twice. The change is already under way.")
         return redirect(_way_back(request))

@@ -23,6 +23,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from shared.log_context import add_ids
 from shared.log_events import EVENTS, LIBRARY, OUTPUT
+from shared.log_events.fields import OF_EVERY_LINE
 from shared.log_output import LineHandler, real_stderr
 from shared.redaction import MASK, is_sensitive, redact, redact_text
 
@@ -147,7 +148,7 @@ def _json_line(facts: dict[str, Any]) -> str:
     if len(line) > _LONGEST_LINE:
         line = json.dumps({name: _cut(value) for name, value in facts.items()}, default=_as_text)
     if len(line) > _LONGEST_LINE:
-        kept = {name: facts[name] for name in ("time", "level", "logger", "pid", "event")}
+        kept = {name: facts[name] for name in OF_EVERY_LINE}
         line = json.dumps({**kept, "message": "The line was too long."})
     return line
 

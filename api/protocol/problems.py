@@ -19,13 +19,17 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as rest_errors
 from rest_framework.request import Request
 from rest_framework.response import Response
+from structlog.contextvars import get_contextvars
 
 from api.protocol.outages import is_outage
 from api.protocol.renderers import PROBLEM_JSON, dump_json
 from api.protocol.trace import trace_id_of
 from shared.exceptions import FieldError, InvalidInput, PunctualError, QuotaExceeded
+from shared.log_pace import Pace
 
 log = logging.getLogger(__name__)
+#: Of refusals: a storm of calls must not be a storm of lines.
+_pace = Pace()
 
 #: Seconds after which a caller may try again when a server was away.
 RETRY_AFTER = "1"
@@ -155,9 +159,12 @@ def log_unexpected(
 
 
 def log_refusal(error: BaseException) -> None:
-    """Log a call that a quota refused, under the tenant of the request; nothing else."""
+    """Log a call that a quota refused, once in ten seconds for each tenant and quota.
+
+    The line has the tenant of the request. Other errors, and bounds of no quota, have none.
+    """
     facts = error.facts if isinstance(error, QuotaExceeded) else {}
-    if facts:
+    if facts and _pace.is_due((get_contextvars().get("tenant_id"), facts["quota"])):
         log.warning(
             "quota.refused",
             extra={"quota": facts["quota"], "limit": facts["limit"], "used": facts["used"]},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import logging
 from datetime import datetime, timedelta
-from time import monotonic
 
 from django.db.models import Q
 from django.utils import timezone
@@ -20,6 +19,7 @@ from shared import tenant_scope
 from shared.client_address import client_address
 from shared.conf import conf
 from shared.exceptions import Forbidden
+from shared.log_pace import Pace
 from shared.networks import holds
 from shared.sql import json_value, rows
 from shared.tenant_scope import Purpose
@@ -36,9 +36,8 @@ _REFUSED = "The key is not valid."
 _TOKEN_REFUSED = "The token is not valid."  # noqa: S105 - a sentence
 _USE_NOTED_EVERY = timedelta(minutes=1)
 _MAX_KEY_LENGTH = 512
-_REFUSAL_NOTED_EVERY_SECONDS = 10.0
-#: Issuer and reason -> when the log had it; as many as there are issuers and reasons.
-_noted: dict[tuple[str, str], float] = {}
+#: Of lines about an issuer and a reason: anybody can send tokens, and fill a log.
+_pace = Pace()
 #: The columns of a key, and of its tenant, in the order of the statement.
 _KEY = (
     "id",
@@ -134,12 +133,8 @@ class JsonWebTokenAuthentication(BaseAuthentication):
 
 
 def _note_refusal(refused: TokenRefused) -> None:
-    # A word of ours, and an issuer of the settings: nothing that the caller wrote. Now and then:
-    # anybody can send tokens, and fill a log.
-    what = (refused.issuer, refused.reason)
-    now = monotonic()
-    if now - _noted.get(what, float("-inf")) >= _REFUSAL_NOTED_EVERY_SECONDS:
-        _noted[what] = now
+    # A word of ours, and an issuer of the settings: nothing that the caller wrote.
+    if _pace.is_due((refused.issuer, refused.reason)):
         log.info("token.refused", extra={"reason": refused.reason, "issuer": refused.issuer})
 
 

@@ -37,7 +37,7 @@ EVENTS = (
     LogEvent(
         "quota.refused",
         "warning",
-        "A call was refused, because a quota of its tenant is used up.",
+        "Calls are refused, because a quota of their tenant is used up.",
         "Give the tenant more by `manage.py tenant quotas`, or delete tasks.",
         ("quota", "limit", "used"),
     ),
