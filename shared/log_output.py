@@ -72,9 +72,9 @@ def take_over() -> None:
     if isinstance(sys.stderr, _Output):
         return
     out, err = _Output(sys.stdout, "stdout"), _Output(sys.stderr, "stderr")
-    sys.stdout, sys.stderr = out, err  # type: ignore[assignment]  # what writers of text need
+    sys.stdout, sys.stderr = out, err
     # Celery writes some lines there; without a descriptor it cannot.
-    sys.__stdout__, sys.__stderr__ = out, err  # type: ignore[misc,assignment]  # as above
+    sys.__stdout__, sys.__stderr__ = out, err  # type: ignore[misc,assignment]  # what writers need
     for stream in (out, err):
         atexit.register(stream.end)
     sys.excepthook = _end_by

@@ -38,6 +38,7 @@ def line(json_lines):
     """Return a function that returns the one line that was written."""
 
     def read() -> dict[str, Any]:
+        found: dict[str, Any]
         [found] = json_lines()
         return found
 
@@ -110,7 +111,7 @@ def test_secrets_never_reach_a_line(configured, capsys, json_lines, secret, text
 
     class Odd:
         def __str__(self) -> str:
-            return text
+            return str(text)
 
     try:
         raise ValueError(text)

@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until stopped; what people need goes to stdout, the log to stderr."""
-        console = Console(real_stderr(), json=settings.LOGGING["json"])
+        console = Console(real_stderr(), json=bool(settings.LOGGING["json"]))
         try:
             run_up(read_options(), console, self._say)
         except UpFailure as failure:
