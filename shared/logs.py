@@ -38,6 +38,19 @@ _OUTPUT_LOGGER = "punctual.output"
 #: The supervisor reads 16 KB of a line at once, and collectors have limits of their own.
 _LONGEST_LINE = 15_000
 _LONGEST_TEXT, _LONGEST_LIST = 1_500, 100
+#: Settings of single loggers.
+_LOGGERS: dict[str, Any] = {
+    "django": {"handlers": [], "propagate": True},
+    "django.server": {"handlers": [], "propagate": True},
+    # A client's mistakes are answers, not news for the operator.
+    "django.request": {"level": "ERROR"},
+    "django.security.DisallowedHost": {"level": "CRITICAL"},
+    "uvicorn.access": {"level": "WARNING"},
+    # It says of every batch and every job that it came and went.
+    "celery": {"level": "WARNING"},
+    # Output past the log is no less than the log's own.
+    _OUTPUT_LOGGER: {"level": "INFO"},
+}
 
 
 def configure(config: Mapping[str, Any]) -> None:
@@ -75,18 +88,7 @@ def configure(config: Mapping[str, Any]) -> None:
                 }
             },
             "root": {"handlers": ["stderr"], "level": config.get("level", "INFO")},
-            "loggers": {
-                "django": {"handlers": [], "propagate": True},
-                "django.server": {"handlers": [], "propagate": True},
-                # A client's mistakes are answers, not news for the operator.
-                "django.request": {"level": "ERROR"},
-                "django.security.DisallowedHost": {"level": "CRITICAL"},
-                "uvicorn.access": {"level": "WARNING"},
-                # It says of every batch and every job that it came and went.
-                "celery": {"level": "WARNING"},
-                # Output past the log is no less than the log's own.
-                _OUTPUT_LOGGER: {"level": "INFO"},
-            },
+            "loggers": _LOGGERS,
         }
     )
     if config.get("json"):
