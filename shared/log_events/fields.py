@@ -38,6 +38,7 @@ OF_EVENTS: dict[str, str] = {
     "delay_ms": "milliseconds from the due time to the start",
     "delivery_id": "the delivery of an alert",
     "destination": "the host, with the port unless it is 80 or 443",
+    "ends_at": "when it ends, in UTC by ISO 8601",
     "erasure_id": "the erasure",
     "error_code": "the code of the error, empty where there is none",
     "event_name": "the name of the lost events in the feed",

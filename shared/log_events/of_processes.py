@@ -165,6 +165,13 @@ EVENTS = (
         ("tenant_id", "destination"),
     ),
     LogEvent(
+        "client_certificate.ends",
+        "warning",
+        "A client certificate that webhooks of a tenant use ends within 14 days.",
+        "Tell the tenant to put a new one into its targets.",
+        ("tenant_id", "ends_at"),
+    ),
+    LogEvent(
         "reports.held_back",
         "warning",
         "Reports about destinations wait, because Redis is away.",
