@@ -30,7 +30,7 @@ def doors() -> dict[tuple[str, ...], Door]:
     return {door.words: door for listed in commands() for door in listed.doors}
 
 
-@pytest.mark.parametrize(("page", "hint"), hints())
+@pytest.mark.parametrize(("page", "hint"), list(hints()))
 def test_a_command_that_a_page_names_exists_and_names_its_tenant_where_it_must(page, hint, doors):
     words = hint.split()
     door = doors.get(tuple(words[:2])) or doors.get((words[0],))
