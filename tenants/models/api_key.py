@@ -18,6 +18,11 @@ def everywhere() -> list[str]:
     return []
 
 
+def is_valid(revoked_at: datetime | None, expires_at: datetime | None, moment: datetime) -> bool:
+    """Return whether a key with these columns is neither revoked nor expired."""
+    return revoked_at is None and (expires_at is None or expires_at > moment)
+
+
 class ApiKey(models.Model):
     """An API key. Only its hash is stored; people recognise it by ``prefix``.
 
@@ -50,6 +55,13 @@ class ApiKey(models.Model):
         indexes = [
             models.Index(fields=["prefix"], name="api_keys_by_prefix_idx"),
             models.Index(fields=["tenant", "-created_at", "-id"], name="api_keys_of_tenant_idx"),
+            models.Index(
+                fields=["expires_at"],
+                name="api_keys_ending_idx",
+                condition=Q(
+                    expires_at__isnull=False, revoked_at__isnull=True, replaced_by__isnull=True
+                ),
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -68,5 +80,4 @@ class ApiKey(models.Model):
 
     def is_valid_at(self, moment: datetime) -> bool:
         """Return whether the key is neither revoked nor expired."""
-        expired = self.expires_at is not None and self.expires_at <= moment
-        return self.revoked_at is None and not expired
+        return is_valid(self.revoked_at, self.expires_at, moment)
