@@ -361,7 +361,7 @@ def insert_letters(failed: Sequence[Finish]) -> None:
 
 def signature(entry: Finish) -> str:
     """Return the cause of a failure in a form that equal causes share."""
-    if entry.error_code == "http_status":
+    if entry.error_code == "http_status" and entry.response_status is not None:
         return f"http_status:{entry.response_status}"
     return entry.error_code or entry.reason
 
