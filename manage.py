@@ -14,6 +14,7 @@ def main() -> None:
     command = sys.argv[1:2]
     if command == ["up"]:
         os.environ.setdefault("PROCESS_KIND", "supervisor")
+    _log_whole_output("".join(command))
     _leave_root("".join(command))
     _provide_secrets(command)
     from django.core.exceptions import ImproperlyConfigured
@@ -26,6 +27,23 @@ def main() -> None:
     finally:
         if os.geteuid() == 0:
             _give_back()
+
+
+def _log_whole_output(command: str) -> None:
+    """Let a process that lives long write nothing but log lines, where these are JSON."""
+    from django.core.exceptions import ImproperlyConfigured
+
+    from shared import env, log_output, logs
+
+    if command != "up" and not command.startswith("run_"):
+        return
+    try:
+        as_json = env.boolean("LOG_JSON", False)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Error: {error}")
+    if as_json:
+        logs.configure({"json": True})
+        log_output.take_over()
 
 
 def _give_back() -> None:

@@ -19,6 +19,7 @@ all, the call finds its answer under its key.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,6 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-import structlog
 from django.db import connection
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -49,7 +49,7 @@ from api.protocol.views import PunctualView
 from shared import sql
 from shared.exceptions import PunctualError
 
-logger = structlog.get_logger(__name__)
+log = logging.getLogger(__name__)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -182,7 +182,9 @@ class _Groups:
                 group += self._gathered(leader.call.tenant)
                 _run(group, self._together)
         except Exception as error:  # noqa: BLE001 - undone; each call alone shows its own fault
-            logger.warning("calls go alone", calls=len(group), error=type(error).__name__)
+            log.warning(
+                "call_group.split", extra={"count": len(group), "reason": type(error).__name__}
+            )
         finally:
             self._wake(group, began + apart(time.monotonic() - began))
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import structlog
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
@@ -29,6 +30,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from api.idempotency import IdempotencyInProgress, answer_once
 from api.protocol.outages import is_outage
+from api.protocol.problems import log_refusal
 from api.protocol.trace import trace_id_of
 from dashboard.live_parts import HAVE
 from dashboard.readings import note_reading
@@ -45,7 +47,7 @@ from shared import process_sight, tenant_scope
 from shared.actor import Actor
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
-from shared.exceptions import InvalidInput, PunctualError
+from shared.exceptions import InvalidInput, PunctualError, QuotaExceeded
 from shared.payload_sight import sight
 from shared.request_actor import actor_of
 from shared.tenant_scope import Purpose
@@ -172,9 +174,17 @@ def run_once(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpRespo
 
     A form sent twice is one change; the same form with other contents is another.
     """
-    if not request.POST.get("form_key"):
-        with transaction.atomic(durable=True):
-            return run()
+    try:
+        if not request.POST.get("form_key"):
+            with transaction.atomic(durable=True):
+                return run()
+        return _run_keyed(request, run)
+    except QuotaExceeded as error:
+        log_refusal(error)
+        raise
+
+
+def _run_keyed(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     visitor = cast(ConsoleRequest, request).visitor
     fields = sorted((name, values) for name, values in request.POST.lists() if name not in _NO_ASK)
     asked = repr((visitor.user.pk, request.path, fields)).encode(errors="backslashreplace")
@@ -202,6 +212,7 @@ def _guarded(
         visitor = None if must_enrol(request) else _visitor(request)
         if visitor is not None:
             tenant_scope.enter(visitor.tenant.pk)
+            structlog.contextvars.bind_contextvars(tenant_id=str(visitor.tenant.pk))
             cast(ConsoleRequest, request).visitor = visitor
         elif role is not None:
             return _without_tenant(request)
@@ -219,7 +230,7 @@ def _guarded(
     except (DatabaseError, InterfaceError) as error:
         if not is_outage(error):
             raise
-        log.warning("console_without_database", extra={"reason": type(error).__name__})
+        log.warning("console.without_database", extra={"reason": type(error).__name__})
         return _unavailable(request)
     except PunctualError as error:
         unreadable = error.code == DecryptionFailed.code

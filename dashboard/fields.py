@@ -15,9 +15,16 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.hidden_characters import hidden_problem
 from shared.instants import parse_instant
 from tasks.field_reader import text_problem
+from tasks.schedules.zones import zone_names
 
 _VERSION = re.compile(r"[0-9]{1,9}")
 _WITH_OFFSET = re.compile(r"(Z|[+-]\d\d:\d\d)$")
+
+
+def zone_of(request: HttpRequest) -> str:
+    """Return the zone of the visitor's browser, for new schedules; UTC while it is unknown."""
+    zone = str(request.COOKIES.get("punctual_zone", "UTC"))
+    return zone if zone in zone_names() else "UTC"
 
 
 def instant_of(text: str, zone: tzinfo) -> datetime:

@@ -64,7 +64,7 @@ class OutageMiddleware:
         """Return 503 for a server that is away; bugs stay bugs."""
         if not is_outage(error) or request.path.startswith("/v1/"):
             return None
-        log.warning("page_without_server", extra={"reason": type(error).__name__})
+        log.warning("page.without_server", extra={"reason": type(error).__name__})
         answer = render(None, "dashboard/unavailable.html", status=503)
         answer["Retry-After"] = "5"
         answer["Cache-Control"] = "no-store"

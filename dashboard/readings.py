@@ -56,7 +56,7 @@ def note_reading(request: ConsoleRequest, answer: HttpResponse) -> None:
         if windowed_counts.count([name], _HOUR_SECONDS) != [1]:
             return
     except ConnectionFailed as error:
-        log.warning("readings_not_counted", extra={"reason": type(error).__name__})
+        log.warning("readings.not_counted", extra={"reason": type(error).__name__})
         if HAVE in request.headers:
             return  # An open page asks again every few seconds.
     try:

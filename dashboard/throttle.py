@@ -70,4 +70,4 @@ def _names(account: str, address: str, kind: str) -> list[str]:
 
 
 def _say_away(error: Exception) -> None:
-    log.warning("login_throttle_without_redis", extra={"reason": type(error).__name__})
+    log.warning("sign_in_throttle.without_redis", extra={"reason": type(error).__name__})

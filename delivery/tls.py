@@ -91,7 +91,7 @@ class TlsContexts:
         context, ends_at = await asyncio.to_thread(lambda: (make_context(tls), _end_of(tls)))
         if ends_at is not None and ends_at < time.time() + ENDS_SOON_SECONDS:
             told = datetime.fromtimestamp(ends_at, UTC).isoformat()
-            log.warning("client_certificate_ends", extra={"tenant": tenant, "ends_at": told})
+            log.warning("client_certificate.ends", extra={"tenant_id": tenant, "ends_at": told})
         made = _Kept(context, ends_at, time.monotonic())
         self._kept.keep(tenant, key, made)
         return made

@@ -138,7 +138,7 @@ def appending(
 def note_lost(name: str, appended: int) -> None:
     """Log that events were lost when none were appended."""
     if not appended:
-        log.error("events_lost", extra={"event_name": name, "reason": "no table for today"})
+        log.error("events.lost", extra={"event_name": name, "reason": "no table for today"})
 
 
 def consume(
@@ -210,7 +210,7 @@ def _consume(
         if place is None:
             return 0
         if place.is_foreign:
-            log.warning("event_cursor_restarted", extra={"consumer": consumer})
+            log.warning("event_cursor.restarted", extra={"consumer": consumer})
             place = place.restarted()
         found = rows(statement, {**place.bounds(), **parameters, "limit": limit})
         count = hand_over(found)

@@ -104,7 +104,7 @@ class PunctualScheduler(DatabaseScheduler):
         before = set(self.partitions.held)
         wait = self.partitions.run_once()
         if set(self.partitions.held) != before:
-            log.info("partitions_held", extra={"count": len(self.partitions.held)})
+            log.info("partitions.changed", extra={"count": len(self.partitions.held)})
             self._agenda.hurry(*_WOKEN, "rescue")
         elif self.partitions.neglected:
             self._agenda.hurry("materialize")
@@ -222,7 +222,7 @@ class PunctualScheduler(DatabaseScheduler):
             try:
                 self._listener = Listener()
             except psycopg.Error as error:
-                log.warning("cannot_listen", extra={"reason": str(error)})
+                log.warning("listener.not_opened", extra={"reason": str(error)})
                 return False
             self._look_at_everything()
             self._agenda.hurry(*_WOKEN)
@@ -241,7 +241,7 @@ class PunctualScheduler(DatabaseScheduler):
                 stages = (wake.stage,) if wake.stage else _WOKEN
                 self._agenda.hurry(*stages, within=wake.within)
         except psycopg.Error as error:
-            log.warning("listener_lost", extra={"reason": str(error)})
+            log.warning("listener.lost", extra={"reason": str(error)})
             listener.close()
             self._listener = None
 
@@ -257,10 +257,10 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _stop(self) -> None:
         """Release the partitions, so that others take over before the leases end."""
-        log.info("scheduler_stops", extra={"partitions": len(self.partitions.held)})
+        log.info("scheduler.stopped", extra={"count": len(self.partitions.held)})
         try:
             self.partitions.release_all()
         except DatabaseError as error:
             # The database takes no release now; the leases end by themselves.
-            log.warning("partitions_not_released", extra={"reason": str(error)})
+            log.warning("partitions.not_released", extra={"reason": str(error)})
         raise SystemExit(0)

@@ -99,16 +99,18 @@ def write_audit_heads() -> None:
     try:
         written = write_heads(database_now())
     except (OSError, NoKey) as error:
-        log.error("audit_heads_not_written", extra={"reason": str(error)})
+        log.error("audit_heads.not_written", extra={"reason": str(error)})
         return
     for chain in written.gone_back:
-        log.critical("audit_chain_went_back", extra={"chain": str(chain)})
+        log.critical("audit_chain.went_back", extra={"chain": str(chain)})
     # Behind the heads: what goes has been in a head.
     # By the earlier of two clocks: who sets that of the database alone cannot make entries old.
     for one in forget_old_entries(min(database_now(), datetime.now(UTC))):
         if one.breaks_at is not None:
-            facts = {"chain": str(one.tenant_id), "breaks_at": one.breaks_at}
-            log.critical("audit_chain_does_not_verify", extra=facts)
+            log.critical(
+                "audit_chain.not_verified",
+                extra={"chain": str(one.tenant_id), "breaks_at": one.breaks_at},
+            )
 
 
 @_job(RUN_BULK_JOB, redis.RedisError)
@@ -177,7 +179,7 @@ def start_loop(**_: object) -> None:
         loop.start()
     except Exception as error:
         # Celery only logs errors of a signal's receiver, and would take batches without a loop.
-        log.critical("worker_loop_cannot_start", exc_info=True)
+        log.critical("worker_loop.not_started", exc_info=True)
         raise SystemExit(1) from error
     _loop = loop
 

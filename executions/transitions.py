@@ -223,7 +223,7 @@ def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
         gated = settling.settle([row.of_task for row in moved], freed)
         budget_charges.charge(moved, finishes, gated)
         minute_stats.count([row.ended for row in moved], totals.of_attempts(moved, finishes))
-        final_log.note_ended([row.final for row in moved if row.without_success], finishes)
+        settling.note_lines(moved, finishes)
 
 
 def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:
@@ -361,7 +361,7 @@ def insert_letters(failed: Sequence[Finish]) -> None:
 
 def signature(entry: Finish) -> str:
     """Return the cause of a failure in a form that equal causes share."""
-    if entry.error_code == "http_status":
+    if entry.error_code == "http_status" and entry.response_status is not None:
         return f"http_status:{entry.response_status}"
     return entry.error_code or entry.reason
 

@@ -59,7 +59,7 @@ class News:
         self._hurried.set()
         self._thread.join(_STOP_SECONDS)
         if self._thread.is_alive():
-            log.warning("news_left_running")
+            log.warning("news.left_running")
 
     def _run(self) -> None:
         try:

@@ -14,10 +14,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import orjson
 
@@ -70,11 +71,14 @@ class Child(Protocol):
 class Spawner:
     """Spawns processes for one supervisor; ``environment`` is that of the fork server.
 
+    ``log(name, line)`` gets what the server itself writes; without it that goes to stderr.
+
     The server starts with the first forked process. When it has died, and all its forked processes
     with it, the next fork starts it again.
     """
 
     environment: Mapping[str, str] = field(default_factory=dict)
+    log: Callable[[str, str], None] | None = None
     _server: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None
 
@@ -133,12 +137,22 @@ class Spawner:
                 cwd=_BASE_DIR,
                 env={**self.environment, "PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE if self.log else None,
                 pass_fds=[theirs.fileno()],
                 process_group=0,
                 preexec_fn=_dying_with_us(signal.SIGKILL),
             )
         self._control = ours
+        if self.log is not None and self._server.stderr is not None:
+            args = (self._server.stderr, self.log)
+            threading.Thread(target=_pass_on, args=args, name="fork-server", daemon=True).start()
         return ours
+
+
+def _pass_on(lines: IO[bytes], log: Callable[[str, str], None]) -> None:
+    with lines:
+        for line in lines:
+            log("fork-server", line.decode(errors="replace").rstrip())
 
 
 class _Forked:

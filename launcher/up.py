@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import sys
@@ -43,6 +44,8 @@ from launcher.run_lock import AlreadyHeld, RunLock
 from launcher.spawning import Spawner
 from launcher.supervisor import StartFailure, Supervisor
 from shared.receiver_address import key_of, segment_of
+
+log = logging.getLogger(__name__)
 
 CONFLICT = 4
 
@@ -81,15 +84,11 @@ def _supervise(
         make_stages(options, servers),
         DRAIN_ORDER,
         console.log,
-        spawner=Spawner(fork_environment()),
+        spawner=Spawner(fork_environment(), console.log),
     )
     runtime = Runtime(options, servers, supervisor)
     supervisor.changed = runtime.write
-    supervisor.started = lambda: say(
-        readiness_table(
-            options, json.loads(supervisor.heard["bootstrap"]), secret=sys.stdout.isatty()
-        )
-    )
+    supervisor.started = lambda: _announce(options, json.loads(supervisor.heard["bootstrap"]), say)
     runtime.write()
     try:
         supervisor.spawner.start()
@@ -100,6 +99,21 @@ def _supervise(
         (options.data_dir / local_state.RUNTIME_FILE).unlink(missing_ok=True)
         for server in servers.values():
             remove_sockets(server.placement)
+
+
+def _announce(options: UpOptions, bootstrap: dict[str, Any], say: Callable[[str], None]) -> None:
+    """Say that all is ready: a table for people, or a log line, which holds no secrets."""
+    if settings.LOGGING["json"]:
+        log.info(
+            "installation.ready",
+            extra={
+                "url": options.public_url,
+                "receiver_url": options.receiver_url,
+                "fenced": bool(bootstrap.get("fenced")),
+            },
+        )
+    else:
+        say(readiness_table(options, bootstrap, secret=sys.stdout.isatty()))
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,7 @@ class Hub:
             while True:
                 self._take(await _next(pubsub))
         except (*ConnectionFailed, TimeoutError) as error:
-            log.warning("live_connection_lost", extra={"reason": type(error).__name__})
+            log.warning("live_connection.lost", extra={"reason": type(error).__name__})
         self._lose(pubsub)
         await _close(pubsub)
 
@@ -212,7 +212,7 @@ class Hub:
             try:
                 content = orjson.loads(message["data"])
             except orjson.JSONDecodeError:
-                log.warning("live_message_not_understood", extra={"group": group})
+                log.warning("live_message.not_understood", extra={"group": group})
                 return
             for channel in self._members.get(group, ()):
                 self.put(channel, content)
@@ -236,7 +236,7 @@ async def _quietly_unsubscribe(pubsub: PubSub, group: str) -> None:
     try:
         await pubsub.unsubscribe(_PREFIX + group)
     except ConnectionFailed:
-        log.debug("live_unsubscribe_failed")  # the reader notices, and notifies every socket
+        log.debug("live_unsubscribe.failed")  # the reader notices, and notifies every socket
 
 
 async def _close(pubsub: PubSub) -> None:

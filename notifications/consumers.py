@@ -171,7 +171,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         try:
             valid = await self._is_valid(access)
         except DatabaseError as error:
-            log.warning("live_access_not_checked", extra={"reason": type(error).__name__})
+            log.warning("live_access.not_checked", extra={"reason": type(error).__name__})
             return
         if not valid:
             await self._refuse(NO_ACCESS)
@@ -229,7 +229,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         try:
             await self.close(code)
         except OSError:
-            log.debug("live_socket_gone")  # the client was faster
+            log.debug("live_socket.gone")  # the client was faster
 
     @property
     def tenant_id(self) -> UUID | None:

@@ -30,6 +30,8 @@ RETRYING, FAILED = "execution.retrying", "execution.failed"
 _EVENTS_BEFORE = timedelta(hours=1)
 
 _SPOKEN = {
+    # Of a run of a workflow: the status is that of a step.
+    "http_status": "an HTTP status that is no success from {host}",
     "timeout_connect": "no connection in time to {host}",
     "timeout_total": "no answer in time from {host}",
     "dns_failed": "the name {host} cannot be resolved",
@@ -136,7 +138,7 @@ def _failure(
 
 def _signature(seen: Mapping[str, Any]) -> str:
     """Return the cause as dead letters are grouped by it."""
-    if seen["error_code"] == "http_status":
+    if seen["error_code"] == "http_status" and seen["response_status"] is not None:
         return f"http_status:{seen['response_status']}"
     return str(seen["error_code"] or seen.get("reason") or "unknown")
 

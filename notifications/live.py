@@ -100,7 +100,7 @@ def _send(group: str, message: Mapping[str, Any], *, versioned: bool = False) ->
     except ConnectionFailed as error:
         _unsent += 1
         log.warning(
-            "live_message_not_sent", extra={"reason": type(error).__name__, "unsent": _unsent}
+            "live_message.not_sent", extra={"reason": type(error).__name__, "unsent": _unsent}
         )
         return False
     return True

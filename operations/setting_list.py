@@ -381,7 +381,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "LOG_JSON",
             "false",
-            "Write log lines as JSON objects.",
+            "Write every line as a JSON object, also output past the log; `up` then shows no keys.",
             lambda: settings.LOGGING["json"],
         ),
         Setting(

@@ -61,6 +61,9 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
 
     Its tasks must have been deleted before, so that nothing new comes in.
     """
+    # The race: a scheduler that finds the tenant suspended without its pause, which goes below,
+    # would make another one. It skips a locked tenant, and what it has made by now goes, too.
+    Tenant.objects.select_for_update(no_key=True).get(pk=tenant.id)
     removal.remove_of_tenant(tenant.id)
     executions = Execution.objects.filter(tenant_id=tenant.id)
     _hold(executions)

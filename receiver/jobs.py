@@ -107,7 +107,7 @@ class LongJobs:
             if answer is not None and answer.status < 500:
                 return
             await asyncio.sleep(_PAUSE_SECONDS)
-        logger.warning("the end of a long job could not be reported")
+        logger.warning("receiver_job.not_reported")
 
     async def _report(self, job: _Job, verb: str, body: dict[str, Any]) -> Response | None:
         headers = [("X-Execution-Token", job.token), ("Content-Type", "application/json")]
@@ -116,7 +116,7 @@ class LongJobs:
         try:
             return await self._outgoing.send("POST", url, headers, data)
         except DeliveryError as error:
-            logger.warning("a callback failed: %s", error.code)
+            logger.warning("receiver_callback.failed", extra={"reason": error.code})
             return None
 
 

@@ -129,7 +129,7 @@ class Receiver:
             async with asyncio.timeout(STOP_SECONDS):
                 await self.unconnected.wait()
         except TimeoutError:
-            logger.info("answers cut off at the stop: %d", len(self.connections))
+            logger.info("receiver.cut_off", extra={"count": len(self.connections)})
             self._abort_all()
         if self._ledger:
             await self._ledger.close()
@@ -188,7 +188,7 @@ class Receiver:
 
     def _ledger_failed(self, error: OSError) -> None:
         # An answer without its line would make the ledger lie; a closed connection does not.
-        logger.critical("ledger cannot be written: %s", error)
+        logger.critical("receiver_ledger.not_written", extra={"reason": str(error)})
         self._abort_all()
 
     def _abort_all(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from celery import Celery
 from celery.app.amqp import AMQP
+from celery.signals import setup_logging
 from kombu.connection import Connection
 from kombu.serialization import register
 
@@ -46,6 +47,11 @@ class SoonBack(Connection):
 
 class _Amqp(AMQP):
     Connection = SoonBack
+
+
+@setup_logging.connect
+def keep_logging(**_: object) -> None:
+    """Leave the log as the settings have it: without a receiver Celery sets it up its own way."""
 
 
 app = Celery("punctual", amqp=_Amqp)

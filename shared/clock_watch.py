@@ -102,7 +102,10 @@ class ClockWatch:
         client().hset(CLOCKS_KEY, self._name, orjson.dumps([seconds, _now()]).decode())
         off = abs(seconds) > TOLERATED_SECONDS
         if off != self._was_off:
-            log.warning("clock_is_off" if off else "clock_agrees", extra={"seconds": seconds})
+            if off:
+                log.warning("clock.off", extra={"seconds": seconds})
+            else:
+                log.warning("clock.agreed", extra={"seconds": seconds})
         self._was_off = off
 
     def _watch(self) -> None:
@@ -111,7 +114,7 @@ class ClockWatch:
             try:
                 self.look()
             except ConnectionFailed as error:
-                log.debug("clock_not_measured", extra={"reason": type(error).__name__})
+                log.debug("clock.not_measured", extra={"reason": type(error).__name__})
             pause.wait(_EVERY_SECONDS)
 
 

@@ -71,7 +71,7 @@ class Agenda:
             wait = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** min(stage.failures - 1, 10))
             stage.next_at = time.monotonic() + wait * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, no secret
             log.warning(
-                "stage_failed",
+                "stage.failed",
                 extra={"stage": stage.name, "failures": stage.failures, "reason": str(error)},
                 exc_info=stage.failures == 1,
             )

@@ -78,7 +78,7 @@ def flush() -> None:
             try:
                 _add(_unanswered[0])
             except (redis.RedisError, *ConnectionFailed) as error:
-                log.debug("counts_kept_back", extra={"reason": type(error).__name__})
+                log.debug("web_counts.held_back", extra={"reason": type(error).__name__})
                 return
             _unanswered.clear()
 

@@ -296,10 +296,10 @@ def _recount_one(tenant_id: UUID, near: list[str], limits: Limits) -> None:
         reported = note_use(tenant_id, near, _by_quota(stored), limits)
     except DatabaseError as error:
         # A tenant that takes too long to count must not keep others from being counted.
-        log.warning("quota_not_counted", extra={"tenant": str(tenant_id), "reason": str(error)})
+        log.warning("quota.not_counted", extra={"tenant_id": str(tenant_id), "reason": str(error)})
         return
     if reported:
-        log.info("quota_near", extra={"tenant": str(tenant_id), "quotas": reported})
+        log.info("quota.near", extra={"tenant_id": str(tenant_id), "quotas": reported})
 
 
 @transaction.atomic

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import io
+import json
+import logging
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
-from shared import data_keys, redis_client
+from shared import data_keys, logs, redis_client
 from tenants.data_keys import Stored
 from tenants.quotas import known, weights
 from tests.support.emptying import empty_instead_of_truncating
@@ -185,6 +189,18 @@ def _empty_redis(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "servers" in request.fixturenames or "django_db_setup" in request.fixturenames:
         redis_client.client().flushall()
+
+
+@pytest.fixture
+def json_lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Return a function that returns the log lines so far, which are JSON here."""
+    written = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", written)
+        logs.configure({"level": "INFO", "json": True})
+    yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
+    logs.configure(settings.LOGGING)
+    logging.captureWarnings(False)
 
 
 @pytest.fixture

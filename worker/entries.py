@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
 from shared.fair_slots import Caller
+from shared.trace_context import context_of
 from wire import start_guard
 from wire.destination_key import key_of
 from wire.messages import Entry, Message
@@ -126,6 +127,17 @@ class Flying:
     def probe(self) -> bool:
         """Whether it probes if its destination, whose circuit was open, works again."""
         return self.verdict == start_guard.PROBE
+
+    def ids(self) -> dict[str, object]:
+        """Return the ids for log lines about it."""
+        entry = self.held.entry
+        return {
+            "execution_id": entry["id"],
+            "task_id": entry["task"],
+            "tenant_id": self.held.tenant,
+            "trace_id": context_of(entry["id"], entry.get("trace")).trace_id,
+            "attempt": entry["attempt"],
+        }
 
     async def until_due(self, now: Callable[[], float]) -> None:
         """Wait for the due time; ``started`` is not before it.

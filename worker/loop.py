@@ -122,7 +122,7 @@ class WorkerLoop:
         try:
             self._loop.run_forever()
         except BaseException:
-            log.critical("worker_loop_ended", exc_info=True)
+            log.critical("worker_loop.crashed", exc_info=True)
             end_at_once()
             raise
 
@@ -164,7 +164,9 @@ class WorkerLoop:
         """Stop the process when a part that lives as long as the loop has ended."""
         if task.cancelled():
             return
-        log.critical("worker_part_died", extra={"part": task.get_name()}, exc_info=task.exception())
+        log.critical(
+            "worker_part.crashed", extra={"part": task.get_name()}, exc_info=task.exception()
+        )
         self._on_fault()
 
     async def _on_guard_connect(self, connection: Any) -> None:
@@ -199,7 +201,7 @@ class WorkerLoop:
             try:
                 await self._clock.calibrate(self._redis)
             except (redis.ConnectionError, redis.TimeoutError, OSError) as error:
-                log.warning("worker_waits_for_redis", extra={"reason": type(error).__name__})
+                log.warning("worker.waiting", extra={"reason": type(error).__name__})
                 await asyncio.sleep(0.5)
         for _ in range(8):
             await self._clock.calibrate(self._redis)
@@ -210,7 +212,7 @@ class WorkerLoop:
             try:
                 await job()
             except _REDIS_FAULTS as error:
-                log.warning("redis_away", extra={"reason": type(error).__name__})
+                log.warning("worker.without_redis", extra={"reason": type(error).__name__})
             await asyncio.sleep(seconds)
 
     async def _calibrate(self) -> None:
@@ -255,7 +257,7 @@ class WorkerLoop:
                     await control.subscribe(CONTROL_CHANNEL)
                     await self._hear(control)
             except _REDIS_FAULTS as error:
-                log.warning("control_channel_lost", extra={"reason": type(error).__name__})
+                log.warning("control_channel.lost", extra={"reason": type(error).__name__})
             finally:
                 with contextlib.suppress(*_REDIS_FAULTS):
                     await connection.aclose()
@@ -275,7 +277,7 @@ class WorkerLoop:
                     self._runner.cancel(orjson.loads(message["data"])["cancel"])
                 except (ValueError, KeyError, TypeError):
                     # Anybody with access to Redis can write here; it must not end a worker.
-                    log.warning("control_message_refused")
+                    log.warning("control_message.refused")
 
     async def _stop_taking(self) -> None:
         # Sent before anything is handed back, or schedulers would dispatch it here again.
@@ -311,4 +313,4 @@ class WorkerLoop:
         try:
             await saying
         except _REDIS_FAULTS as error:
-            log.warning("drain_without_redis", extra={"reason": type(error).__name__})
+            log.warning("drain.without_redis", extra={"reason": type(error).__name__})

@@ -100,7 +100,7 @@ class Outbox:
         self._forget_old()
         repeated = [outcome for _, outcome in self._accepted]
         if repeated:
-            log.warning("outcomes_sent_again", extra={"count": len(repeated)})
+            log.warning("outcomes.sent_again", extra={"count": len(repeated)})
             # Behind the waiting outcomes: the first of them may be on their way.
             self._waiting += repeated
             self._empty.clear()
@@ -118,7 +118,7 @@ class Outbox:
             await self._add(entry, prompt=prompt)
         except (redis.RedisError, OSError) as error:
             # Not only a lost connection: a full or read-only server may recover as well.
-            log.warning("outcomes_wait_for_redis", extra={"reason": type(error).__name__})
+            log.warning("outcomes.held_back", extra={"reason": type(error).__name__})
             await asyncio.sleep(_RETRY_SECONDS)
             return 0
         # Only accepted outcomes leave; the token refuses a repeat after a lost answer.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ import redis.asyncio
 
 from shared.redis_client import lua
 from wire import start_guard
+from wire.destination_key import tenant_and_host
 from worker.entries import Flying, Held
 
 log = logging.getLogger("executions.workers.reports")
@@ -108,7 +109,7 @@ class Reports:
             try:
                 await self.flush()
             except (redis.RedisError, OSError) as error:
-                log.warning("reports_wait_for_redis", extra={"reason": type(error).__name__})
+                log.warning("reports.held_back", extra={"reason": type(error).__name__})
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def flush(self, connection: redis.asyncio.Redis | None = None) -> None:
@@ -117,7 +118,8 @@ class Reports:
             return
         sending, self._told, self.leaving = self._told, {}, False
         try:
-            await (connection or self._connection).eval(lua("report"), 0, *_arguments(sending))
+            arguments = _arguments(sending)
+            moved = await (connection or self._connection).eval(lua("report"), 0, *arguments)
         except BaseException:
             for lane, later in self._told.items():
                 sending.setdefault(lane, _Told()).add(later)
@@ -125,6 +127,7 @@ class Reports:
             self.leaving = any(told.left for told in sending.values())
             self._wake.set()
             raise
+        _log_circuits([name.decode() for name in moved])
 
     async def _gather(self) -> None:
         try:
@@ -146,6 +149,17 @@ class Reports:
             told = self._told[name] = _Told()
         self._wake.set()
         return told
+
+
+def _log_circuits(moved: Sequence[str]) -> None:
+    """Log the circuits that opened and, after '', those that closed: this report moved them."""
+    between = moved.index("")
+    for name in moved[:between]:
+        tenant, host = tenant_and_host(name)
+        log.warning("circuit.opened", extra={"tenant_id": str(tenant), "destination": host})
+    for name in moved[between + 1 :]:
+        tenant, host = tenant_and_host(name)
+        log.info("circuit.closed", extra={"tenant_id": str(tenant), "destination": host})
 
 
 def speaks_well(outcome: Mapping[str, Any]) -> bool | None:

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import redis
 
 from shared.conf import conf
+from shared.log_context import ids_of_work
 from tasks.versions import is_of_step
 from wire import destination_key, start_guard
 from wire.messages import Entry, Message
@@ -174,7 +175,7 @@ class Runner:
                 async with asyncio.timeout(timeout_seconds):
                     await self._idle.wait()
             except TimeoutError:
-                log.warning("drain_left_requests", extra={"count": len(self.flying)})
+                log.warning("drain.incomplete", extra={"count": len(self.flying)})
         return len(self.flying)
 
     def _tick(self) -> None:
@@ -243,9 +244,9 @@ class Runner:
         try:
             return await self._ask_guard(incarnation, [held.question() for held in group])
         except (redis.RedisError, OSError) as error:
-            log.warning("guard_cannot_be_asked", extra={"reason": str(error)})
+            log.warning("start_guard.away", extra={"reason": str(error)})
         except Exception:  # slots that a fault of ours has taken would never come back
-            log.exception("guard_failed_unexpectedly")
+            log.exception("start_guard.crashed")
         return None
 
     def _judge(self, held: Held, verdict: Verdict, started: float) -> None:
@@ -297,6 +298,7 @@ class Runner:
 
     async def _run_one(self, flight: Flying) -> None:
         entry = flight.held.entry
+        ids_of_work.set(flight.ids)
         try:
             await flight.until_due(self._clock.now)
             outcome = await self._deliver(entry, flight.held.batch, flight.started)
@@ -305,7 +307,7 @@ class Runner:
                 raise
             outcome = {"verb": "cancelled", "outcome": "CANCELLED", "reason": "cancelled"}
         except Exception:  # one entry that cannot be handled must not be silent, nor stop others
-            log.exception("delivery_failed_unexpectedly", extra={"execution_id": entry["id"]})
+            log.exception("attempt.crashed")
             now = self._clock.now() - flight.held.batch.get("offset", 0.0)
             outcome = internal_failure(entry, now)
         finally:

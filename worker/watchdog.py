@@ -65,6 +65,6 @@ class Watchdog:
         while not self._stopped.wait(self._every):
             self._unanswered += 1
             if self._unanswered >= self._looks:
-                log.critical("worker_loop_stuck", extra={"looks": self._unanswered})
+                log.critical("worker_loop.stuck", extra={"looks": self._unanswered})
                 self._give_up()
                 return

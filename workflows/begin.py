@@ -72,7 +72,7 @@ def _without_unreadable(begun: Sequence[_Begun]) -> list[_Begun]:
             plan_of(one.task_id, one.version)
             _input(one)
         except DecryptionFailed as wrong:
-            log.error("run_unreadable", extra={"run_id": one.id, "reason": wrong.message})
+            log.error("run.unreadable", extra={"run_id": str(one.id), "reason": wrong.message})
             again = one.run_id is not None and one.step is None
             run_id = one.run_id if again and one.run_id else one.id
             unreadable.append(RunEnd(_Unreadable(run_id, one.id), "FAILED", "decryption_failed"))

@@ -120,9 +120,7 @@ def _end_one(tenant_id: UUID, tasks: Sequence[UUID]) -> UUID | None:
             return None
         end = RunEnd(_Unbegun(first.id, first.id), "FAILED", RUNS_WAIT, message=_MESSAGE)
         transitions.end_runs([end], begun=False)
-    log.warning(
-        "runs_waited_for_each_other", extra={"tenant": str(tenant_id), "run": str(first.id)}
-    )
+    log.warning("runs.deadlocked", extra={"tenant_id": str(tenant_id), "run_id": str(first.id)})
     return first.id
 
 

@@ -37,7 +37,7 @@ def settle_pause(tenant_id: UUID, run_id: UUID) -> bool:
         while not _settle(tenant_id, run_id):
             pass
     except Unavailable as error:
-        log.warning("steps_not_held", extra={"run_id": str(run_id), "reason": error.message})
+        log.warning("steps.not_held", extra={"run_id": str(run_id), "reason": error.message})
         return False
     return True
 

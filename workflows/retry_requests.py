@@ -109,7 +109,7 @@ def _begin(found: Sequence[tuple[Any, ...]]) -> None:
             _begin_one(run_id, tenant_id)
         except DecryptionFailed:
             # It waits until its key is back in the configuration.
-            log.error("retry_unreadable", extra={"run_id": str(run_id)})
+            log.error("run_retry.unreadable", extra={"run_id": str(run_id)})
 
 
 @transaction.atomic

@@ -49,7 +49,7 @@ def advance_told(runs: Iterable[UUID], handing_on: HandingOn | None = None, **_:
     try:
         take_back(advance(runs, handing_on))
     except Error as error:
-        log.warning("advance_failed", extra={"reason": str(error)})
+        log.warning("advance.failed", extra={"reason": str(error)})
 
 
 def hand_steps_on(handing_on: HandingOn) -> None:

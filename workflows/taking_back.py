@@ -29,7 +29,9 @@ def take_back(found: Mapping[UUID, Collection[int]]) -> None:
             while _take_back(run_id, steps) == _AT_ONCE:
                 pass
         except Unavailable as error:
-            log.warning("steps_not_taken_back", extra={"run_id": run_id, "reason": error.message})
+            log.warning(
+                "steps.not_taken_back", extra={"run_id": str(run_id), "reason": error.message}
+            )
 
 
 def _take_back(run_id: UUID, steps: Collection[int]) -> int:

@@ -118,7 +118,7 @@ class WaitingRoom:
                 found = await database_sync_to_async(self.look)(asked)
             except DatabaseError as error:
                 # The callers wait on, and get their empty answer when their time is over.
-                log.warning("waiting_without_database", extra={"reason": type(error).__name__})
+                log.warning("long_poll.without_database", extra={"reason": type(error).__name__})
                 found, pause = {}, _AWAY_SECONDS
             for number, count in found.items():
                 self._wake(numbered[number], count)

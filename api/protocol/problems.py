@@ -7,25 +7,29 @@ error is logged in full under the trace id that the answer carries.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-import structlog
 from django.core import exceptions as django_errors
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as rest_errors
 from rest_framework.request import Request
 from rest_framework.response import Response
+from structlog.contextvars import get_contextvars
 
 from api.protocol.outages import is_outage
 from api.protocol.renderers import PROBLEM_JSON, dump_json
 from api.protocol.trace import trace_id_of
 from shared.exceptions import FieldError, InvalidInput, PunctualError, QuotaExceeded
+from shared.log_pace import Pace
 
-logger = structlog.get_logger(__name__)
+log = logging.getLogger(__name__)
+#: Of refusals: a storm of calls must not be a storm of lines.
+_pace = Pace()
 
 #: Seconds after which a caller may try again when a server was away.
 RETRY_AFTER = "1"
@@ -145,11 +149,26 @@ def log_unexpected(
     """Log errors that an operator must see: unreachable servers, database errors, bugs."""
     path = getattr(request, "path", "")
     if problem.status == 503:
-        logger.warning("dependency unavailable", path=path, error=type(error).__name__)
+        log.warning("request.without_server", extra={"path": path, "reason": type(error).__name__})
+    elif isinstance(error, QuotaExceeded):
+        log_refusal(error)
     elif isinstance(error, DataError):
-        logger.warning("value refused by the database", path=path, exc_info=error)
+        log.warning("request.value_refused", extra={"path": path}, exc_info=error)
     elif problem.status >= 500:
-        logger.error("unhandled exception", path=path, exc_info=error)
+        log.error("request.crashed", extra={"path": path}, exc_info=error)
+
+
+def log_refusal(error: BaseException) -> None:
+    """Log a call that a quota refused, once in ten seconds for each tenant and quota.
+
+    The line has the tenant of the request. Other errors, and bounds of no quota, have none.
+    """
+    facts = error.facts if isinstance(error, QuotaExceeded) else {}
+    if facts and _pace.is_due((get_contextvars().get("tenant_id"), facts["quota"])):
+        log.warning(
+            "quota.refused",
+            extra={"quota": facts["quota"], "limit": facts["limit"], "used": facts["used"]},
+        )
 
 
 def field_errors(detail: Any, pointer: str = "#") -> Iterator[FieldError]:

@@ -37,6 +37,8 @@ from shared.conf import conf
 from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable, VersionMismatch
 from shared.request_actor import actor_of
 
+#: Ids of a path that are on the log lines of its call.
+_LOGGED_IDS = ("task_id", "execution_id", "run_id")
 _IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
 
 
@@ -111,7 +113,8 @@ class PunctualView(APIView):
         self._sight = payload_sight.begin(getattr(request.auth, "sees_payloads", True))
         self._processes = process_sight.begin(conf().processes_public)
         if request.auth is not None:
-            structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))
+            ids = {name: str(kwargs[name]) for name in _LOGGED_IDS if name in kwargs}
+            structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id), **ids)
         stated = self.query_parameters.get("GET" if method == "HEAD" else method, {})
         self.query = read_query(request.query_params, stated)
         if method not in SAFE_METHODS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import logging
 from datetime import datetime, timedelta
-from time import monotonic
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -23,6 +22,7 @@ from shared import tenant_scope
 from shared.client_address import client_address
 from shared.conf import conf
 from shared.exceptions import Forbidden
+from shared.log_pace import Pace
 from shared.networks import holds
 from shared.sql import rows
 from shared.tenant_scope import Purpose
@@ -40,9 +40,8 @@ _REFUSED = "The key is not valid."
 _TOKEN_REFUSED = "The token is not valid."  # noqa: S105 - a sentence
 _USE_NOTED_EVERY = timedelta(minutes=1)
 _MAX_KEY_LENGTH = 512
-_REFUSAL_NOTED_EVERY_SECONDS = 10.0
-#: Issuer and reason -> when the log had it; as many as there are issuers and reasons.
-_noted: dict[tuple[str, str], float] = {}
+#: Of lines about an issuer and a reason: anybody can send tokens, and fill a log.
+_pace = Pace()
 
 
 class _Key(NamedTuple):
@@ -140,13 +139,9 @@ class JsonWebTokenAuthentication(BaseAuthentication):
 
 
 def _note_refusal(refused: TokenRefused) -> None:
-    # A word of ours, and an issuer of the settings: nothing that the caller wrote. Now and then:
-    # anybody can send tokens, and fill a log.
-    what = (refused.issuer, refused.reason)
-    now = monotonic()
-    if now - _noted.get(what, float("-inf")) >= _REFUSAL_NOTED_EVERY_SECONDS:
-        _noted[what] = now
-        log.info("token_refused", extra={"reason": refused.reason, "issuer": refused.issuer})
+    # A word of ours, and an issuer of the settings: nothing that the caller wrote.
+    if _pace.is_due((refused.issuer, refused.reason)):
+        log.info("token.refused", extra={"reason": refused.reason, "issuer": refused.issuer})
 
 
 def credentials_of_token(claims: Claims, tenant: Tenant) -> Credentials:

@@ -166,7 +166,7 @@ class IssuerKeys:
             self._set = KeySet(keys, now, now + age)
         except FetchFailed as error:
             log.warning(
-                "issuer_keys_not_fetched",
+                "issuer_keys.not_fetched",
                 extra={"issuer": self.issuer.issuer, "reason": str(error)},
             )
         finally:

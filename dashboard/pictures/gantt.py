@@ -160,9 +160,9 @@ def _cut_label(piece: Piece) -> SafeString:
 
 
 def _summary(bars: Sequence[GanttBar], now: datetime, unbegun: int) -> str:
-    waits = f" {plural(unbegun, 'step')} did not begin." if unbegun else ""
     if not bars:
-        return f"No step has begun yet.{waits}"
+        return "No step has begun yet."
+    waits = f" {plural(unbegun, 'step')} did not begin." if unbegun else ""
     end = max(bar.end or now for bar in bars)
     spent = duration_text(max((end - bars[0].begin).total_seconds(), 0.0) * 1000)
     more = f" The first {MOST_BARS} are shown." if len(bars) > MOST_BARS else ""

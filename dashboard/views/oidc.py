@@ -91,13 +91,13 @@ def _answered(request: HttpRequest, provider: OidcProvider) -> HttpResponse:
     except TooManySignIns:
         return _page(request, _BUSY, 429)
     except NoAccount as error:
-        log.info("oidc_without_account", extra={"provider": provider.name})
+        log.info("oidc.without_account", extra={"provider": provider.name})
         return _page(request, error.message, 403)
     except Conflict as error:
         return _page(request, error.message, 409)
     except AnswerRefused as error:
         note_failure(*subject)
-        log.warning("oidc_refused", extra={"provider": provider.name, "reason": str(error)})
+        log.warning("oidc.refused", extra={"provider": provider.name, "reason": str(error)})
         return _page(request, _REFUSED.format(provider.label), 400)
     place = flow.next or reverse(settings.LOGIN_REDIRECT_URL)
     return redirect(place) if signed_in else ask_for_code(place)

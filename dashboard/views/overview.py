@@ -110,8 +110,10 @@ def _first_steps(request: ConsoleRequest) -> list[dict[str, Any]]:
         },
         {
             "label": "Call the API with a key",
-            "text": f'manage.py apikey create --tenant "{request.visitor.tenant.name}" --name mine',
-            "url": "/v1/docs/",
+            "text": "Make one in Settings, API keys. The API is described in its own page."
+            if request.visitor.may_edit
+            else "An admin makes one in Settings. The API is described in its own page.",
+            "url": reverse("dashboard:api_keys") if request.visitor.may_edit else "/v1/docs/",
             "done": own_keys.exists(),
         },
     ]

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page, run_once
+from dashboard.fields import zone_of
 from dashboard.pictures.attempt_phases import AttemptFacts
 from dashboard.task_form.choices import CHOICES, TEMPLATE_NAMES, open_parts
 from dashboard.task_form.form import (
@@ -192,10 +193,9 @@ def _base(source: Definition | None) -> dict[str, Any] | None:
 
 
 def _first_fields(request: ConsoleRequest) -> dict[str, str]:
-    zone = str(request.COOKIES.get("punctual_zone", "UTC"))
     fields = {
         **EMPTY,
-        "timezone": zone if zone in zone_names() else "UTC",
+        "timezone": zone_of(request),
         "jitter_seconds": show_plain(request.visitor.tenant.default_jitter_seconds),
     }
     copied = request.GET.get("copy")

@@ -43,7 +43,7 @@ def note_readings(tenant_id: UUID, actor: Actor, kind: str, rows: Iterable[objec
         after = {"kind": kind, "count": len(fresh), "ids": fresh[:_NAMED]}
         record(tenant_id, actor, "payload.read", "tenant", str(tenant_id), after=after)
     except Error as error:
-        log.warning("reading_not_recorded", extra={"reason": type(error).__name__})
+        log.warning("reading.not_recorded", extra={"reason": type(error).__name__})
         _forget(tenant_id, actor, kind, fresh)
 
 
@@ -53,7 +53,7 @@ def _fresh(tenant_id: UUID, actor: Actor, kind: str, ids: list[str]) -> list[str
     try:
         new = windowed_sets.add(_name(tenant_id, actor, kind), ids, _HOUR_SECONDS, _REMEMBERED)
     except ConnectionFailed as error:
-        log.warning("readings_not_counted", extra={"reason": type(error).__name__})
+        log.warning("readings.not_counted", extra={"reason": type(error).__name__})
         return ids
     return [one for one, is_new in zip(ids, new, strict=True) if is_new]
 
@@ -62,7 +62,7 @@ def _forget(tenant_id: UUID, actor: Actor, kind: str, ids: list[str]) -> None:
     try:
         windowed_sets.remove(_name(tenant_id, actor, kind), ids)
     except ConnectionFailed as error:
-        log.warning("readings_not_counted", extra={"reason": type(error).__name__})
+        log.warning("readings.not_counted", extra={"reason": type(error).__name__})
 
 
 def _name(tenant_id: UUID, actor: Actor, kind: str) -> str:

@@ -146,7 +146,10 @@ def apply_together(action: BatchAction, order: Order, item_ids: Sequence[UUID]) 
         return _apply_until_done(Action(action.alone), order, item_ids)
     except Exception:
         # Find the item that broke it: take the items one by one, each by the single verb.
-        log.exception("bulk_batch_failed", extra={"job": str(order.job_id)})
+        log.exception(
+            "bulk_batch.failed",
+            extra={"job_id": str(order.job_id), "tenant_id": str(order.tenant_id)},
+        )
         return apply_to(Action(action.alone), order, item_ids[:1], 0.0)
     audit.record_many(order.tenant_id, order.actor, batch.changes)
     return batch.results

@@ -50,7 +50,7 @@ def refused(item: Any, error: Exception) -> Result:
     if isinstance(error, PunctualError):
         return Result(ItemOutcome.FAILED, error.code, error.message[:200])
     # One unreadable item must not block all others for ever.
-    log.error("bulk_item_failed", extra={"item": str(item)}, exc_info=error)
+    log.error("bulk_item.failed", extra={"item_id": str(item)}, exc_info=error)
     return Result(ItemOutcome.FAILED, "internal", "See the log.")
 
 

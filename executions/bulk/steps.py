@@ -78,7 +78,7 @@ def run_some(job_id: UUID) -> bool:
             if not more or left <= 0 or time.monotonic() >= deadline:
                 return more
     except Unavailable as error:
-        log.warning("bulk_job_waits", extra={"job": str(job_id), "reason": error.message})
+        log.warning("bulk_job.postponed", extra={"job_id": str(job_id), "reason": error.message})
         _postpone(job_id)
         return False
 
@@ -114,7 +114,7 @@ def hand_on(job_id: UUID) -> None:
     try:
         publish_system_job(RUN_BULK_JOB, str(job_id))
     except redis.RedisError as error:
-        log.warning("bulk_job_not_handed_on", extra={"job": str(job_id), "reason": str(error)})
+        log.warning("bulk_job.not_handed_on", extra={"job_id": str(job_id), "reason": str(error)})
 
 
 def wake_on_commit(job_id: UUID) -> None:

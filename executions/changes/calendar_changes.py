@@ -144,7 +144,7 @@ def _hand_on(calendar_id: UUID, after: UUID) -> None:
     except redis.RedisError as error:
         # Work prepared by the old days stays; the scheduler plans by the new days anyway.
         log.warning(
-            "calendar_not_followed", extra={"calendar": str(calendar_id), "reason": str(error)}
+            "calendar.not_followed", extra={"calendar_id": str(calendar_id), "reason": str(error)}
         )
 
 

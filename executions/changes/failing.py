@@ -43,7 +43,7 @@ def run_once(partitions: Partitions) -> Counts:
         for task_id, tenant_id in found:
             done += _pause(tenant_id, task_id)
     except Unavailable as error:
-        log.warning("failing_task_not_paused", extra={"reason": error.message})
+        log.warning("task.not_paused", extra={"reason": error.message})
         return Counts(done=done, next_in=_LOOK_SECONDS)
     return Counts(done=done, next_in=0.0 if len(found) == _BATCH else _LOOK_SECONDS)
 
@@ -61,7 +61,7 @@ def _pause(tenant_id: UUID, task_id: UUID) -> bool:
     if task.status != TaskStatus.SCHEDULED or most is None or task.failure_streak < most:
         return False
     changing.pause_task(tenant_id, task_id, Pause(note=_note(task)), actor=SYSTEM)
-    log.info("failing_task_paused", extra={"task_id": str(task_id)})
+    log.info("task.paused", extra={"task_id": str(task_id), "tenant_id": str(tenant_id)})
     return True
 
 

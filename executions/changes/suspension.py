@@ -87,7 +87,7 @@ def mend() -> int:
     try:
         return sum(_mend(row[0]) for row in found)
     except Unavailable as error:
-        log.warning("suspension_waits", extra={"reason": error.message})
+        log.warning("suspension.postponed", extra={"reason": error.message})
         return 0
 
 

@@ -73,7 +73,15 @@ def check_zone_rules(
         zone_changes.follow([change.name], now)
     found = _checked(look, counts)
     if look.changes:
-        log.info("zone_rules_followed", extra={"release": look.installed, **counts})
+        log.info(
+            "zone_rules.followed",
+            extra={
+                "release": look.installed,
+                "moved": counts["moved"],
+                "recomputed": counts["recomputed"],
+                "unreadable": counts["unreadable"],
+            },
+        )
     return found
 
 
@@ -99,7 +107,10 @@ def _recompute(task_id: UUID, change: ZoneChange, actor: Actor) -> list[str]:
         moved = _compare(task, change, database_now())
     except (PunctualError, ValueError, LookupError, TypeError):
         # One unreadable schedule must not keep the others from following.
-        log.exception("schedule_unreadable", extra={"task_id": str(task_id)})
+        log.exception(
+            "schedule.unreadable",
+            extra={"task_id": str(task_id), "tenant_id": str(task.tenant_id)},
+        )
         return ["unreadable"]
     if moved.complete and not moved.count and _comes_next(task):
         return []

@@ -86,7 +86,7 @@ class OutcomeConsumer:
     def postpone(self, entries: Sequence[Entry]) -> None:
         """Leave entries pending: the first recorder that looks in some seconds reads them again."""
         if entries:
-            log.warning("outcomes_wait_for_locks", extra={"entries": len(entries)})
+            log.warning("outcomes.postponed", extra={"count": len(entries)})
         self._held -= len(entries)
 
     def acknowledge(self, entries: Sequence[Entry]) -> None:
@@ -155,7 +155,7 @@ def ensure_group() -> None:
 
 def set_aside(data: Any, reason: str) -> None:
     """Put data that cannot be recorded on the side list, and log it."""
-    log.error("outcome_set_aside", extra={"reason": reason})
+    log.error("outcome.set_aside", extra={"reason": reason})
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else _text(data)
     line = orjson.dumps({"at": time.time(), "reason": reason, "data": text[:_SIDE_LIST_CHARACTERS]})
     with client().pipeline(transaction=True) as pipeline:

@@ -5,6 +5,7 @@ The scripts that workers call write it. State that is lost with Redis counts as 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,8 +13,12 @@ from typing import Any, cast
 
 from executions.loop.clocks import ClockOffset, from_epoch
 from shared.redis_client import client, lua
+from wire.destination_key import tenant_and_host
 
-#: Kinds of keys per destination, without the places in flight, which their owners give back.
+log = logging.getLogger("executions.engine.circuits")
+
+#: Kinds of keys per destination, the circuit first; without the places in flight, which their
+#: owners give back.
 _KEPT = ("circuit", "calls", "full", "rate")
 #: Longer than workers buffer work that was sent with the former limits.
 _CHANGED_SECONDS = 60
@@ -80,7 +85,13 @@ def standing(keys: Sequence[str], *, lately: bool = False) -> dict[str, Circuit]
 
 def forget(key: str) -> None:
     """Close the circuit and forget the last minute and the slots of the rate."""
-    client().delete(*(f"punctual:{kind}:{key}" for kind in _KEPT))
+    with client().pipeline(transaction=True) as pipeline:
+        for kind in _KEPT:
+            pipeline.delete(f"punctual:{kind}:{key}")
+        was_open, *_ = pipeline.execute()
+    if was_open:
+        tenant, host = tenant_and_host(key)
+        log.info("circuit.closed", extra={"tenant_id": str(tenant), "destination": host})
 
 
 def announce_limits(key: str, limits: str, *, new_rate: bool = True) -> None:

@@ -86,11 +86,11 @@ class HandingOn:
             sending.send(queue, chance.incarnation, chance.offset)
             return
         except ConnectionFailed:
-            log.warning("publish_failed", extra={"count": len(sending.owed)})
+            log.warning("dispatch.not_sent", extra={"count": len(sending.owed)})
         except Exception:
-            log.exception("publish_failed", extra={"count": len(sending.owed)})
+            log.exception("dispatch.crashed", extra={"count": len(sending.owed)})
         try:
             sending.take_back()
             wake_stage_on_commit("dispatch")
         except (Unavailable, DatabaseError):
-            log.warning("not_taken_back", extra={"count": len(sending.owed)})
+            log.warning("dispatch.not_taken_back", extra={"count": len(sending.owed)})

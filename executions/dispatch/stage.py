@@ -222,7 +222,7 @@ class Dispatcher:
             yield
         except ConnectionFailed:
             self.partitions.note_redis(reached=False)
-            log.warning("publish_failed", extra={"count": len(self.sending.owed)})
+            log.warning("dispatch.not_sent", extra={"count": len(self.sending.owed)})
         finally:
             self._take_back()
 

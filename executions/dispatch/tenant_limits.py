@@ -182,4 +182,4 @@ def note_places(incarnation: str) -> None:
         client().eval(lua("note_places"), 1, f"{FLYING_PREFIX}{tenant}", *tokens)
     client().set(_NOTED_KEY, incarnation)
     if under_way:
-        log.info("places_noted", extra={"tenants": len(under_way)})
+        log.info("places.noted", extra={"count": len(under_way)})

@@ -74,7 +74,7 @@ def hand_on(erasure_id: UUID) -> None:
         publish_system_job(RUN_ERASURE, str(erasure_id))
     except redis.RedisError as error:
         log.warning(
-            "erasure_not_handed_on", extra={"erasure": str(erasure_id), "reason": str(error)}
+            "erasure.not_handed_on", extra={"erasure_id": str(erasure_id), "reason": str(error)}
         )
 
 

@@ -265,4 +265,4 @@ def _unless_away() -> Iterator[None]:
     try:
         yield
     except ConnectionFailed as error:
-        log.warning("pull_worker_not_noted", extra={"reason": type(error).__name__})
+        log.warning("pull_worker.not_noted", extra={"reason": type(error).__name__})

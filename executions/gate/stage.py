@@ -292,7 +292,7 @@ class _Look:
         try:
             holders = start_guard.void([token for _, _, token in released])
         except Unavailable as error:
-            log.warning("overlap_not_cancelled", extra={"reason": error.message})
+            log.warning("overlap.not_cancelled", extra={"reason": error.message})
             return set()
         started = [(row, by) for row, by in zip(released, holders, strict=True) if by]
         transitions.mark_running([(row[0], row[2], by, self.now) for row, by in started])

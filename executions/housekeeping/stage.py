@@ -45,7 +45,7 @@ def run_once() -> dict[str, int]:
         # Last: where an archive is kept, it may take minutes.
         "days_dropped": drop_old_days(),
     }
-    log.info("house_kept", extra=done)
+    log.info("house.kept", extra=done)
     return done
 
 

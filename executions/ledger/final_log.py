@@ -1,7 +1,8 @@
-"""Log lines of executions that ended without success, written once their transaction commits.
+"""Log lines of executions: ended without success, started late, rescued; written on commit.
 
-``transitions`` calls it. Lines carry ids, the error's code and the reason, and no text that a
-target, a receiver or a user wrote: such text may hold secrets.
+``transitions`` and rescue call it, with a batch whose lines are written together. Lines carry ids,
+the error's code and the reason, and no text that a target, a receiver or a user wrote: such text
+may hold secrets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.choices import Status
+from shared.log_output import written_together
 from shared.trace_context import context_of
 
 log = logging.getLogger("executions.engine.final_log")
@@ -33,6 +35,20 @@ class Final(NamedTuple):
     reason: str
     #: The trace that it continues, as it is kept.
     trace_context: str | None
+
+
+class Rescued(NamedTuple):
+    """An execution that was taken back, and runs again."""
+
+    id: UUID
+    tenant_id: UUID
+    task_id: UUID
+    #: The attempt that was lost, or never began.
+    attempt: int
+    trace_context: str | None
+    reason: str
+    #: The worker that had it, where one is known.
+    worker: str
 
 
 class LastAttempt(Protocol):
@@ -62,6 +78,19 @@ def note_ended(finals: Sequence[Final], attempts: Sequence[LastAttempt]) -> None
         transaction.on_commit(lambda: _write_ended(finals, last), robust=True)
 
 
+def note_late(late: Sequence[tuple[Final, float]], attempts: Sequence[LastAttempt]) -> None:
+    """Log a line for each late start, with the milliseconds that it was late, on commit."""
+    if late:
+        last = {one.execution_id: one for one in attempts}
+        transaction.on_commit(lambda: _write_late(late, last), robust=True)
+
+
+def note_rescued(rescued: Sequence[Rescued]) -> None:
+    """Log a line for each execution that was taken back, on commit."""
+    if rescued:
+        transaction.on_commit(lambda: _write_rescued(rescued), robust=True)
+
+
 def note_cancelled(ids: Sequence[UUID], reason: str) -> None:
     """Log one line for executions cancelled before their start, when the transaction commits."""
     if ids:
@@ -74,31 +103,56 @@ def note_ended_before(ids: Sequence[UUID]) -> None:
 
 
 def _write_ended(finals: Sequence[Final], last: Mapping[UUID, LastAttempt]) -> None:
-    for one in finals:
-        attempt = last[one.id]
-        fields = {
-            "execution_id": str(one.id),
-            "task_id": str(one.task_id),
-            "tenant_id": str(one.tenant_id),
-            "trace_id": context_of(one.id.hex, one.trace_context).trace_id,
-            "attempt": one.attempt,
-            "reason": one.reason,
-            "error_code": attempt.error_code,
-            "response_status": attempt.response_status,
-            "worker": attempt.worker,
-        }
-        if one.status == Status.FAILED:
-            log.warning("execution_failed", extra=fields)
-        else:
-            log.info("execution_cancelled", extra=fields)
+    with written_together():
+        for one in finals:
+            attempt = last[one.id]
+            facts = {
+                **_ids(one),
+                "reason": one.reason,
+                "error_code": attempt.error_code,
+                "response_status": attempt.response_status,
+                "worker": attempt.worker,
+            }
+            if one.status == Status.FAILED:
+                log.warning("execution.failed", extra=facts)
+            else:
+                log.info("execution.cancelled", extra=facts)
+
+
+def _write_late(late: Sequence[tuple[Final, float]], last: Mapping[UUID, LastAttempt]) -> None:
+    with written_together():
+        for one, delay_ms in late:
+            log.warning(
+                "execution.started_late",
+                extra={**_ids(one), "delay_ms": round(delay_ms), "worker": last[one.id].worker},
+            )
+
+
+def _write_rescued(rescued: Sequence[Rescued]) -> None:
+    with written_together():
+        for one in rescued:
+            log.warning(
+                "execution.rescued",
+                extra={**_ids(one), "reason": one.reason, "worker": one.worker},
+            )
+
+
+def _ids(one: Final | Rescued) -> dict[str, object]:
+    return {
+        "execution_id": str(one.id),
+        "task_id": str(one.task_id),
+        "tenant_id": str(one.tenant_id),
+        "trace_id": context_of(one.id.hex, one.trace_context).trace_id,
+        "attempt": one.attempt,
+    }
 
 
 def _write_ended_before(ids: Sequence[UUID]) -> None:
-    log.error("executions_ended_before", extra=_named(ids))
+    log.error("executions.ended_before", extra=_named(ids))
 
 
 def _write_cancelled(ids: Sequence[UUID], reason: str) -> None:
-    log.info("executions_cancelled", extra={"reason": reason, **_named(ids)})
+    log.info("executions.cancelled", extra={"reason": reason, **_named(ids)})
 
 
 def _named(ids: Sequence[UUID]) -> dict[str, object]:

@@ -84,10 +84,10 @@ def drop_days(before: str) -> int:
         with turn() as session:
             if session is not None:
                 for table in _letting_go(session, before):
-                    log.info("day_dropped", extra={"table": table})
+                    log.info("day.dropped", extra={"table": table})
                     dropped += 1
     except (DatabaseError, psycopg.Error, Damaged, OSError) as error:
-        log.warning("day_not_dropped", extra={"reason": str(error).strip()})
+        log.warning("day.not_dropped", extra={"reason": str(error).strip()})
     return dropped
 
 
@@ -174,11 +174,11 @@ def _days_before(session: Session, before: str) -> list[_Day]:
 def _may_go(day: _Day) -> bool:
     seconds = {"kind": day.kind, "seconds": _OLD_READER_SECONDS}
     if rows("retention/has_old_reader", seconds)[0][0]:
-        log.info("day_waits", extra={"table": day.table, "reason": "a long transaction reads"})
+        log.info("day.kept", extra={"table": day.table, "reason": "a long transaction reads"})
         return False
     oldest = days.oldest_open()
     if oldest is not None and oldest < days.day_end_id(day.name):
-        log.info("day_waits", extra={"table": day.table, "reason": f"execution {oldest} is open"})
+        log.info("day.kept", extra={"table": day.table, "reason": f"execution {oldest} is open"})
         return False
     return True
 
@@ -222,4 +222,4 @@ def _named(kind: str, day: str) -> dict[str, Any]:
 def _archive(session: Session, source: Source) -> None:
     wait_for_copying(session)
     part = write_table(session, Path(conf().archive_dir), source, final=True)
-    log.info("day_archived", extra={"table": source.table, "rows": part.rows})
+    log.info("day.archived", extra={"table": source.table, "rows": part.rows})

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from executions.choices import Status, Trigger
 from executions.ledger import final_log
-from executions.ledger.final_log import Final
+from executions.ledger.final_log import Final, LastAttempt
 from executions.ledger.minute_stats import Ended, Kind
+from executions.models.minute_stat import START_TARGET_MS
 from shared.notify import wake_schedulers_in
 from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
@@ -77,6 +78,14 @@ class Moved(NamedTuple):
         )
 
     @property
+    def late_ms(self) -> float | None:
+        """How late its first attempt, which has just ended, had started; None within the target."""
+        delay_ms = self.start_delay_ms
+        if delay_ms is None or delay_ms <= START_TARGET_MS or self.attempt != 1:
+            return None
+        return delay_ms
+
+    @property
     def of_task(self) -> Settled:
         """The facts that its task needs."""
         return Settled(
@@ -88,6 +97,13 @@ class Moved(NamedTuple):
         """The facts for the log line of an end without success."""
         ids = (self.id, self.tenant_id, self.status, self.attempt, self.task_id)
         return Final(*ids, self.reason, self.trace_context)
+
+
+def note_lines(moved: Sequence[Moved], attempts: Sequence[LastAttempt]) -> None:
+    """Log, on commit, the ends without success and the late starts of one batch."""
+    final_log.note_ended([row.final for row in moved if row.without_success], attempts)
+    late = [(row.final, ms) for row in moved if (ms := row.late_ms) is not None]
+    final_log.note_late(late, attempts)
 
 
 class _Said(NamedTuple):

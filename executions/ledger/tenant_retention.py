@@ -60,8 +60,10 @@ def remove_old(now: datetime) -> int:
             removed += _remove_of(tenant_id, before, until)
         except DatabaseError as error:
             # A tenant whose history is locked keeps no other from its own.
-            facts = {"tenant": str(tenant_id), "reason": str(error).strip()}
-            log.warning("tenant_history_not_removed", extra=facts)
+            log.warning(
+                "tenant_history.not_removed",
+                extra={"tenant_id": str(tenant_id), "reason": str(error).strip()},
+            )
     return removed
 
 
@@ -132,4 +134,12 @@ def _remove_some(scope: dict[str, Any]) -> tuple[list[UUID], int] | None:
 def _tell(tenant_id: UUID, before: datetime, counts: dict[str, int]) -> None:
     facts = {"before": f"{before:%Y-%m-%d}", **counts}
     audit.record(tenant_id, SYSTEM, "tenant.history_removed", "tenant", tenant_id, after=facts)
-    log.info("tenant_history_removed", extra={"tenant": str(tenant_id), **facts})
+    log.info(
+        "tenant_history.removed",
+        extra={
+            "tenant_id": str(tenant_id),
+            "before": facts["before"],
+            "executions": counts["executions"],
+            "attempts": counts["attempts"],
+        },
+    )

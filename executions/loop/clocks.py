@@ -66,7 +66,7 @@ class ClockOffset:
             ahead = lowest - min(bound for _, bound in self._bounds)
             behind = max(bound for bound, _ in self._bounds) - highest
             if max(ahead, behind) > _SET_SECONDS:
-                log.warning("clock_was_set", extra={"by_at_least": max(ahead, behind)})
+                log.warning("clock.set", extra={"seconds": max(ahead, behind)})
                 self._bounds.clear()
         self._bounds.append((lowest, highest))
 

@@ -25,4 +25,4 @@ def _send(message: bytes) -> None:
         client().publish(CONTROL_CHANNEL, message)
     except ConnectionFailed as error:
         # The mark in the database stays: rescue ends the execution when its lease does.
-        log.warning("abort_not_sent", extra={"reason": type(error).__name__})
+        log.warning("abort.not_sent", extra={"reason": type(error).__name__})

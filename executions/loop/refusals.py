@@ -26,11 +26,11 @@ def note(kind: str, count: int) -> None:
     """Count refusals; while Redis is away, count nothing and only log that."""
     if count <= 0:
         return
-    log.warning("writes_refused", extra={"kind": kind, "count": count})
+    log.warning("writes.refused", extra={"kind": kind, "count": count})
     try:
         client().hincrby(REFUSED_KEY, kind, count)
     except ConnectionFailed as error:
-        log.warning("refusals_not_counted", extra={"reason": type(error).__name__})
+        log.warning("refusals.not_counted", extra={"reason": type(error).__name__})
 
 
 def read() -> dict[str, int]:

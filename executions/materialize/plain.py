@@ -44,7 +44,7 @@ def take(partitions: Partitions, since: datetime, now: datetime, each: int) -> T
         except (DataError, IntegrityError) as error:
             if not days.blames_a_value(error):
                 raise
-            log.warning("plain_tasks_refused", extra={"reason": str(error)})
+            log.warning("plain_tasks.refused", extra={"reason": str(error)})
             plan_until(dict.fromkeys(partitions.held, horizon + timedelta(seconds=1)))
             return taken
         if count:

@@ -185,7 +185,10 @@ def _plan_or_complain(
         return _plan_task(task, schedule, spec, until)
     except (PunctualError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         # One unreadable schedule must not stop its partition: its task is paused, visibly.
-        log.exception("schedule_unreadable", extra={"task_id": str(task.id)})
+        log.exception(
+            "schedule.unreadable",
+            extra={"task_id": str(task.id), "tenant_id": str(task.tenant_id)},
+        )
         return Planned(task.id, task.next_run_at, readable=False)
 
 

@@ -126,7 +126,7 @@ def _write_singly(
         except (DataError, IntegrityError) as error:
             if not days.blames_a_value(error):
                 raise
-            log.exception("definition_unreadable", extra={"task_id": str(entry.task)})
+            log.exception("task.unreadable", extra={"task_id": str(entry.task)})
             task_transitions.pause_unreadable([entry.task], _UNREADABLE)
 
 

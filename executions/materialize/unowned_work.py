@@ -55,7 +55,7 @@ def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
     if bounds is not None:
         bounds.lower(min(since if first is None else [*since, first]))
     if count:
-        log.info("neglected_instants_unprepared", extra={"count": count})
+        log.info("instants.unprepared", extra={"count": count})
     # If no instant was removed, other sessions have the rows locked and decide on them.
     if tasks >= _BATCH and count:
         return True

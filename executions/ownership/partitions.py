@@ -9,6 +9,7 @@ its owner, a single lease for all its partitions.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import socket
 import time
@@ -25,6 +26,8 @@ from shared.notify import wake_schedulers_now
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows, run, together
 from shared.sql_arrays import of_integers
+
+log = logging.getLogger("executions.engine.partitions")
 
 #: A partition without a scheduler for less time had no outage: it was handed over.
 OUTAGE_SECONDS = 1.0
@@ -226,7 +229,13 @@ class Partitions:
     def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
         parameters = {"node": self.node, "partitions": list(wanted), "ttl": ttl}
         taken = rows("leases/acquire", {**parameters, "outage": OUTAGE_SECONDS})
-        self.inherited |= {partition: now for partition, _, now, inherited in taken if inherited}
+        over = {partition: now for partition, _, now, inherited in taken if inherited}
+        self.inherited |= over
+        if over:
+            log.warning(
+                "partition.taken_over",
+                extra={"scheduler": self.name, "count": len(over), "partitions": sorted(over)},
+            )
         if taken:
             run("leases/drop_dead_nodes")
             totals.add({totals.EXPIRED_PARTITIONS: sum(row[3] for row in taken)})

@@ -17,7 +17,8 @@ from django.db import transaction
 
 from executions import transitions
 from executions.choices import AttemptOutcome, Status
-from executions.ledger import totals
+from executions.ledger import final_log, totals
+from executions.ledger.final_log import Rescued
 from executions.loop.clocks import database_now
 from executions.transitions import Finish
 from shared.sql import json_value, rows
@@ -47,6 +48,9 @@ class _Expired(NamedTuple):
     leased: bool
     scheduled_for: datetime
     overran: bool | None
+    tenant_id: UUID
+    task_id: UUID
+    trace_context: str | None
 
     @property
     def number(self) -> int:
@@ -69,9 +73,22 @@ def expire(bounds: dict[str, Any], limit: int) -> int:
         # Locked until the commit: a heartbeat that comes now finds its lease gone.
         found = [_Expired(*row) for row in rows("callback/expired", parameters)]
         now = database_now()
-        ended = len(transitions.finish([_end_of(row, now) for row in found]))
-        totals.add({totals.EXPIRED_EXECUTIONS: ended})
-        return ended
+        ends = [_end_of(row, now) for row in found]
+        moved = set(transitions.finish(ends))
+        totals.add({totals.EXPIRED_EXECUTIONS: len(moved)})
+        final_log.note_rescued(
+            [
+                _rescued(row, end)
+                for row, end in zip(found, ends, strict=True)
+                if row.id in moved and end.status == Status.RETRYING and not row.overran
+            ]
+        )
+        return len(moved)
+
+
+def _rescued(row: _Expired, end: Finish) -> Rescued:
+    ids = (row.id, row.tenant_id, row.task_id, row.number, row.trace_context)
+    return Rescued(*ids, end.error_code, row.worker)
 
 
 def _end_of(row: _Expired, now: datetime) -> Finish:

@@ -8,11 +8,17 @@ from typing import Any, cast
 from uuid import UUID
 
 from executions.choices import AttemptOutcome
+from executions.ledger.final_log import Rescued
 from executions.transitions import Finish
 from shared.sql import json_value
 from wire import retry
 from wire.poison import refusal_after_loss
 from wire.retry import Ended, Known
+
+
+def rescued(row: tuple[Any, ...], end: Finish) -> Rescued:
+    """Return the facts of a lost attempt that is tried again, for its log line."""
+    return Rescued(row[0], row[10], row[11], row[2], row[12], end.error_code, row[5])
 
 
 def end_of(row: tuple[Any, ...], now: datetime) -> Finish:

@@ -43,7 +43,7 @@ class _Clock:
         leap = (there - before[0]) - (here - before[1])
         if leap < conf().worker_lost_seconds / 2:
             return 0.0
-        log.warning("clock_leapt", extra={"clock": self._name, "seconds": round(leap, 3)})
+        log.warning("clock.leapt", extra={"clock": self._name, "seconds": round(leap, 3)})
         return leap
 
 

@@ -9,7 +9,6 @@ recorder has read the outcome stream past the moment the loss was seen: an outco
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,7 +16,9 @@ from typing import Any
 from django.db import transaction
 
 from executions import transitions
-from executions.ledger import totals
+from executions.choices import Status
+from executions.ledger import final_log, totals
+from executions.ledger.final_log import Rescued
 from executions.loop import looks
 from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
@@ -29,8 +30,6 @@ from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from wire import start_guard
-
-log = logging.getLogger("executions.engine.rescue")
 
 _BATCH = 1000
 #: Seconds until the next look: while workers have work, and while they have none.
@@ -66,8 +65,6 @@ class Rescuer:
         except (*ConnectionFailed, Unavailable):
             self.silence.interrupted()
             raise
-        if done:
-            log.info("executions_rescued", extra={"count": done})
         next_in = 0.0 if done >= _BATCH else _LOOK_SECONDS
         return Counts(done=done, next_in=next_in, first=self._first)
 
@@ -100,6 +97,8 @@ class Rescuer:
             pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
             moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
             totals.add({totals.EXPIRED_EXECUTIONS: len(moved)})
+            back = set(moved)
+            final_log.note_rescued([_unstarted(row) for row, _ in pairs if row[0] in back])
             self.partitions.judge_again((row[2], row[3]) for row, by in pairs if not by)
             self._first = min((row[3] for row, by in pairs if not by), default=None)
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
@@ -122,6 +121,20 @@ class Rescuer:
         with transaction.atomic():
             found = rows("rescue/lost_running", parameters)
             now = database_now()
-            ended = len(transitions.finish([losses.end_of(row, now) for row in found]))
-            totals.add({totals.EXPIRED_EXECUTIONS: ended})
-            return ended
+            ends = [losses.end_of(row, now) for row in found]
+            moved = set(transitions.finish(ends))
+            totals.add({totals.EXPIRED_EXECUTIONS: len(moved)})
+            final_log.note_rescued(
+                [
+                    losses.rescued(row, end)
+                    for row, end in zip(found, ends, strict=True)
+                    if row[0] in moved and end.status == Status.RETRYING
+                ]
+            )
+            return len(moved)
+
+
+def _unstarted(row: tuple[Any, ...]) -> Rescued:
+    """Return the facts of work that no worker began, a row of ``rescue/expired_queued``."""
+    execution, tenant, task, attempt, trace = row[0], *row[4:8]
+    return Rescued(execution, tenant, task, attempt, trace, "never_started", "")

@@ -94,8 +94,10 @@ def hand_on(resealing_id: UUID) -> None:
     try:
         publish_system_job(RESEAL, str(resealing_id))
     except redis.RedisError as error:
-        facts = {"resealing": str(resealing_id), "reason": str(error)}
-        log.warning("resealing_not_handed_on", extra=facts)
+        log.warning(
+            "resealing.not_handed_on",
+            extra={"resealing_id": str(resealing_id), "reason": str(error)},
+        )
 
 
 def wake_on_commit(resealing_id: UUID) -> None:

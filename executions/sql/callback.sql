@@ -87,7 +87,8 @@ SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
             WHEN e.attempt > 1 THEN e.accepted_at ELSE e.started_at END,
        e.status, e.pool LIKE 'pull.%%', e.scheduled_for,
        e.accepted_at + (r.definition #>> '{target,max_runtime_seconds}')::float8
-           * interval '1 second' <= statement_timestamp()
+           * interval '1 second' <= statement_timestamp(),
+       e.tenant_id, e.task_id, e.trace_context
 FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.status IN ('QUEUED', 'RUNNING') AND e.lease_expires_at >= %(first)s

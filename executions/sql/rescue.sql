@@ -4,7 +4,9 @@
 -- while a scheduler was lost that claimed of all partitions; and work sent under a former
 -- incarnation of Redis, once that is settled. Work leased over the API has been
 -- started by its lease, and callback/expired judges it. Index open_executions_leased_idx.
-SELECT e.id, e.fencing_token, e.partition, e.due_at FROM open_executions e
+SELECT e.id, e.fencing_token, e.partition, e.due_at, e.tenant_id, e.task_id, e.attempt + 1,
+       e.trace_context
+FROM open_executions e
 WHERE e.status = 'QUEUED' AND e.lease_expires_at >= %(first)s
   AND e.pool NOT LIKE 'pull.%%' AND e.partition = ANY(%(partitions)s)
   AND CASE WHEN e.incarnation <> %(incarnation)s THEN %(settled)s
@@ -25,7 +27,7 @@ ORDER BY e.lease_expires_at LIMIT %(limit)s
 -- session changes in this moment. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy', e.started_at,
-       e.scheduled_for
+       e.scheduled_for, e.tenant_id, e.task_id, e.trace_context
 FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.status = 'RUNNING' AND e.lease_expires_at >= %(first)s

@@ -118,7 +118,14 @@ class Timetable:
                 )
             )
         except _UNREADABLE as error:
-            log.warning("schedule_unreadable", extra={"error": type(error).__name__})
+            log.warning(
+                "schedule.not_shown",
+                extra={
+                    "task_id": str(self.task.pk),
+                    "tenant_id": str(self.task.tenant_id),
+                    "reason": type(error).__name__,
+                },
+            )
             return None
 
 

@@ -327,7 +327,7 @@ METRICS: tuple[Metric, ...] = (
         Type.GAUGE,
         "When the first of the client certificates ends that workers have shown to receivers "
         "within the last day, in seconds since 1970; absent where targets have none.",
-        "Within 14 days: the workers' log has `client_certificate_ends` with the tenant.",
+        "Within 14 days: the workers' log has `client_certificate.ends` with the tenant.",
         unit="seconds",
     ),
     Metric(

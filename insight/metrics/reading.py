@@ -96,7 +96,7 @@ def read(sources: Mapping[Source, Servers]) -> list[Sample]:
                 found += list(source())
         except (DatabaseError, redis.RedisError, *ConnectionFailed) as error:
             log.warning(
-                "metrics_not_read",
+                "metrics.not_read",
                 extra={"part": source.__name__, "reason": type(error).__name__},
             )
             server = POSTGRESQL if isinstance(error, DatabaseError) else REDIS

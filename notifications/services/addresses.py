@@ -64,7 +64,7 @@ def send_confirmation(member_id: int) -> None:
     except TransportError as error:
         if not error.permanent:
             raise
-        log.warning("confirmation_failed", extra={"member": member_id, "reason": error.message})
+        log.warning("confirmation.failed", extra={"member_id": member_id, "reason": error.message})
 
 
 @transaction.atomic
@@ -107,7 +107,7 @@ def _wake(member_id: int) -> None:
     try:
         wake_confirmation(member_id)
     except redis.ConnectionError as error:
-        log.warning("confirmation_without_redis", extra={"reason": str(error)})
+        log.warning("confirmation.without_redis", extra={"reason": str(error)})
 
 
 def _send(membership: Membership, address: str) -> None:

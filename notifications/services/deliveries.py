@@ -68,7 +68,7 @@ def send_delivery(delivery_id: UUID) -> str | None:
     except TransportError as error:
         status = failed(claim, error)
         log.warning(
-            "delivery_failed",
+            "delivery.failed",
             extra={"delivery_id": str(delivery_id), "status": status, "reason": error.message},
         )
         return status
@@ -91,7 +91,7 @@ def wake_due_deliveries() -> float:
         for delivery_id in ids:
             wake_sender(delivery_id)
     except redis.ConnectionError as error:
-        log.warning("deliveries_wait_for_redis", extra={"reason": str(error), "count": len(ids)})
+        log.warning("deliveries.held_back", extra={"reason": str(error), "count": len(ids)})
         return _LONGEST_SLEEP_SECONDS
     Delivery.objects.filter(pk__in=ids).update(woken_at=now)
     return _SHORTEST_SLEEP_SECONDS if len(ids) == _WAKE_AT_ONCE else _seconds_until_due()

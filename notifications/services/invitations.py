@@ -59,7 +59,7 @@ def send_invitation(invitation_id: UUID) -> None:
     invitation, token = issued
     if not may_send(invitation):
         # As if it were sent: the limit would else tell a tenant what others do.
-        log.warning("invitation_withheld", extra={"invitation": str(invitation.id)})
+        log.warning("invitation.withheld", extra={"invitation_id": str(invitation.id)})
         note_sent(invitation.id)
         return
     mail = invitation_mail(
@@ -74,7 +74,7 @@ def send_invitation(invitation_id: UUID) -> None:
         note_sent(invitation.id, error.message)
         if not error.permanent:
             raise
-        log.warning("invitation_failed", extra={"invitation": str(invitation.id)})
+        log.warning("invitation.failed", extra={"invitation_id": str(invitation.id)})
         return
     note_sent(invitation.id)
     count_sent(invitation)
@@ -95,4 +95,4 @@ def _wake(invitation_id: UUID) -> None:
         wake_invitation(invitation_id)
     except redis.ConnectionError as error:
         note_sent(invitation_id, "Redis was away: send it again.")
-        log.warning("invitation_without_redis", extra={"reason": str(error)})
+        log.warning("invitation.without_redis", extra={"reason": str(error)})

@@ -38,7 +38,7 @@ class EmailBackend(BaseEmailBackend):
                 handle.write(message.message().as_bytes())
             scratch.replace(path)
             log.info(
-                "mail_written",
+                "mail.written",
                 extra={"to": ", ".join(message.to), "subject": message.subject, "file": str(path)},
             )
         return len(email_messages)

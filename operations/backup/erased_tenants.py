@@ -23,10 +23,12 @@ from shared.sql import statement
 FILE = "erased-tenants.json"
 
 
-def note(data_dir: Path, tenant_id: UUID) -> None:
-    """Add a tenant to the list; raise OSError where it cannot be written."""
+def note(data_dir: Path, *tenants: UUID) -> None:
+    """Add tenants to the list; raise OSError where it cannot be written."""
+    if not tenants:
+        return
     with _alone_in(data_dir):
-        found = {str(one) for one in read(data_dir / FILE)} | {str(tenant_id)}
+        found = {str(one) for one in (*read(data_dir / FILE), *tenants)}
         local_state.write_private(data_dir / FILE, {"schema": 1, "tenants": sorted(found)})
 
 

@@ -58,7 +58,8 @@ def restore(checked: Checked, place: Place, *, overwrite: bool, erased: Sequence
     """Fill the place with the backup's data and set the fence.
 
     The data keys of tenants that were erased are destroyed: of ``erased``, and of the list in the
-    data directory. Return how many of these tenants the backup had keys of.
+    data directory, which has those of ``erased``, too, from then on. Return how many of these
+    tenants the backup had keys of.
 
     Raise Conflict while processes run there, or if it is not empty and ``overwrite`` is false.
     """
@@ -78,6 +79,8 @@ def restore(checked: Checked, place: Place, *, overwrite: bool, erased: Sequence
 
 
 def _fill(checked: Checked, place: Place, erased: Sequence[UUID]) -> int:
+    # Kept: a second restore on this machine, without the copy, must not bring them back.
+    erased_tenants.note(place.data_dir, *erased)
     listed = erased_tenants.read(place.data_dir / erased_tenants.FILE)
     former = local_state.load_secrets(place.data_dir)
     with place.emptied() as url:
@@ -88,7 +91,7 @@ def _fill(checked: Checked, place: Place, erased: Sequence[UUID]) -> int:
             # A backup of the first format contains sessions.
             cursor.execute(statement("backup/forget_sessions"))
             cursor.execute(statement("backup/void_login_links"))
-            closed = erased_tenants.destroy_keys(cursor, {*erased, *listed})
+            closed = erased_tenants.destroy_keys(cursor, listed)
         place.put_secrets(checked.backup.secrets, former)
     if settings.REDIS_URL:
         # This server has kept running: void everything that was sent through it.

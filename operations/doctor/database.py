@@ -147,7 +147,7 @@ def old_days() -> Finding:
     oldest = oldest_open()
     if oldest is not None and oldest < day_end_id(found[0]):
         return good("old days", f"{evidence}; execution {oldest} is open")
-    remedy = "The system worker's log says why they stay: `day_waits`, `day_not_dropped`."
+    remedy = "The system worker's log says why they stay: `day.kept`, `day.not_dropped`."
     return odd("old days", evidence, remedy)
 
 

@@ -220,4 +220,5 @@ def _binary(model: type[models.Model]) -> list[str]:
 
 def _sentence(refused: PunctualError) -> str:
     errors = getattr(refused, "errors", [])
-    return " ".join([refused.message, *(error.message for error in errors)])
+    # The message is often that of the only error.
+    return " ".join(dict.fromkeys([refused.message, *(error.message for error in errors)]))

@@ -97,7 +97,7 @@ def carry_out(verb: Verb, rows: Iterable[Any], actor: Actor, options: Mapping[st
         except PunctualError as refused:
             outcome.failed[refused.message] += 1
         except OperationalError as error:
-            log.warning("admin_action_failed", extra={"verb": verb.name, "error": str(error)})
+            log.warning("admin_action.failed", extra={"verb": verb.name, "reason": str(error)})
             outcome.failed["The database was busy; try again."] += 1
         else:
             outcome.done += 1

@@ -12,6 +12,7 @@ from shared.admin import ProductAdmin, Verb, admin_action
 from shared.exceptions import FieldError, Forbidden, InvalidInput
 from tenants.admin.users import MembershipInline, save_memberships
 from tenants.models import Tenant
+from tenants.quotas.limits import BOUNDS
 from tenants.services import (
     change_quotas,
     change_tenant,
@@ -131,9 +132,13 @@ class TenantAdmin(ProductAdmin):
         return form
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer the tiers that there are."""
+        """Offer the tiers that there are, and name the quotas that may be given."""
         if db_field.name == "tier":
             return ChoiceField(choices=[(name, name) for name in tiers()])
+        if db_field.name == "quotas":
+            kwargs["help_text"] = (
+                f"As JSON, in place of the tier's; null is no limit: {', '.join(BOUNDS)}."
+            )
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:

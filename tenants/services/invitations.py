@@ -183,7 +183,7 @@ def may_send(invitation: Invitation) -> bool:
     try:
         [counted] = windowed_counts.counts_of([_of_all(invitation)])
     except ConnectionFailed as error:
-        log.warning("invitation_not_counted", extra={"reason": type(error).__name__})
+        log.warning("invitation.not_counted", extra={"reason": type(error).__name__})
         return True
     return invitation.by_operator or counted < MOST_OF_ALL_TO_ADDRESS
 
@@ -194,7 +194,7 @@ def count_sent(invitation: Invitation) -> None:
         windowed_counts.count([_of_all(invitation)], COUNTED_SECONDS)
     except ConnectionFailed as error:
         # An error here would send the message again.
-        log.warning("invitation_not_counted", extra={"reason": type(error).__name__})
+        log.warning("invitation.not_counted", extra={"reason": type(error).__name__})
 
 
 def _of_all(invitation: Invitation) -> str:

@@ -64,7 +64,7 @@ def note_failure(credentials: Any, request: Any = None, **_: object) -> None:
         )
     except ConnectionFailed as error:
         # Uncounted tries are in the web server's log only.
-        log.warning("failed_sign_in_not_counted", extra={"reason": type(error).__name__})
+        log.warning("failed_sign_in.not_counted", extra={"reason": type(error).__name__})
         return
     if tries in _NOTED and (of_all <= _MOST or of_all in _NOTED):
         _record(request, "anonymous", "sign_in.failed", account, {"tries": tries})

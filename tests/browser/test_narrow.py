@@ -21,6 +21,12 @@ found => found
   .filter(one => new Set([...one.getClientRects()].map(piece => Math.round(piece.top))).size > 1)
   .map(one => one.textContent)
 """
+#: Cards that are too narrow to read.
+_SLIVERS = """
+() => [...document.querySelectorAll("main .card")]
+  .filter((one) => one.checkVisibility() && one.offsetWidth < 150)
+  .map((one) => one.innerText)
+"""
 _HOLES = """
 () => [...document.querySelectorAll("#task-form .fields > *")]
   .filter((one) => one.checkVisibility() && one.offsetHeight === 0)
@@ -37,6 +43,10 @@ def test_a_name_without_a_blank_makes_no_page_wider_than_the_window(
     # Its host has a page as long as one of its tasks is to run.
     console.create_task(UNBROKEN, "/ok", schedule={"cron_expression": "0 0 1 1 *"})
     host = quote(console.punctual.target("/").split("/")[2])
+    steps = [{"key": "only", "target": {"url": console.punctual.target("/ok")}}]
+    body = {"name": UNBROKEN, "steps": steps}
+    flow = console.punctual.call("POST", "/v1/workflows", body)["id"]
+    run = console.punctual.call("POST", f"/v1/workflows/{flow}/runs", {"input": None})["id"]
     page.set_viewport_size({"width": width, "height": 900})
 
     for path in (
@@ -48,6 +58,10 @@ def test_a_name_without_a_blank_makes_no_page_wider_than_the_window(
         f"/executions/{letter['execution_id']}/explain",
         f"/dead-letters/{letter['id']}",
         f"/destinations/{host}",
+        f"/workflows/{flow}",
+        f"/workflow-runs/{run}",
+        f"/workflow-runs/{run}/steps/only",
+        "/workflows",
         "/tasks",
         "/executions",
         "/dead-letters",
@@ -58,6 +72,7 @@ def test_a_name_without_a_blank_makes_no_page_wider_than_the_window(
         page.goto(path)
         expect(page.locator("h1")).to_be_visible()
         assert page.evaluate(_TOO_WIDE) == 0, path
+        assert page.evaluate(_SLIVERS) == [], path
 
 
 def test_a_time_of_the_next_fires_does_not_break_on_a_phone(console: Console, page: Page) -> None:

@@ -10,6 +10,7 @@ import pytest
 from django.db import transaction
 
 from executions import run_signals, transitions
+from executions.changes import suspension
 from executions.loop.clocks import database_now
 from executions.models import Attempt, DeadLetter, Erasure, Execution
 from executions.transitions import Finish
@@ -107,3 +108,22 @@ def test_outcomes_of_an_erased_tenant_bring_no_row_and_hold_up_no_other_outcome(
     assert tables_with(alpha.id) <= STAYS
     assert Execution.objects.get(task_id=kept.id).status == "FAILED"
     assert DeadLetter.objects.get().task_id == kept.id
+
+
+def test_a_scheduler_that_mends_the_suspension_meanwhile_brings_no_pause(
+    alpha: Tenant, beside: Beside, monkeypatch: pytest.MonkeyPatch
+):
+    make_task(alpha, once())
+    mended: list[int] = []
+    delete = Tenant.delete
+
+    def mend_before(tenant: Tenant) -> Any:
+        # The pause of the suspension has gone with the history; the tenant is still there.
+        mended.append(beside(suspension.mend).join())
+        return delete(tenant)
+
+    monkeypatch.setattr(Tenant, "delete", mend_before)
+    erase_tenant(alpha, reason="asked for", actor=ACTOR)
+
+    assert mended == [0]
+    assert tables_with(alpha.id) <= STAYS

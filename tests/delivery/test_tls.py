@@ -245,8 +245,8 @@ async def test_the_first_end_of_the_certificates_in_use_is_known(
         await contexts.context_of(Tls(client_certificate=certificate, client_key=key), "t1")
 
     assert contexts.earliest_end() == ends[0].timestamp() < ends[1].timestamp()
-    told = [one for one in caplog.records if one.msg == "client_certificate_ends"]
-    assert [(one.tenant, one.ends_at) for one in told] == [  # type: ignore[attr-defined]  # extras
+    told = [one for one in caplog.records if one.msg == "client_certificate.ends"]
+    assert [(one.tenant_id, one.ends_at) for one in told] == [  # type: ignore[attr-defined]  # extras
         ("t1", end.isoformat()) for end in ends
     ]
     # No connection has asked for either within the last day.

@@ -115,6 +115,7 @@ def story() -> Iterator[Story]:
                 ALLOWED_COMMANDS="sh=/bin/sh",
                 COMMAND_VARIABLES="sh=TOKEN,NAMED",
                 OIDC_PROVIDERS_FILE=str(providers),
+                LOG_JSON="true",
             )
             told = Story(made, folder, {"OIDC client secret": client_secret})
             _use_everything(told, receiver)
@@ -254,6 +255,9 @@ def test_no_secret_is_in_what_any_process_has_logged(story: Story):
     logs = [path for path in story.punctual.data_dir.rglob("*.log") if path.is_file()]
 
     assert logs
+    # What failed has been logged, and nothing but JSON.
+    events = [json.loads(line)["event"] for line in story.punctual.output.splitlines()]
+    assert "execution.failed" in events
     for path in logs:
         assert story.found_in(path.read_text(errors="replace")) == [], path
 

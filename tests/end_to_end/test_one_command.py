@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
+import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -16,8 +19,10 @@ from urllib.parse import urlsplit
 import pytest
 from standardwebhooks import Webhook
 
+from shared.log_events import EVENTS, LIBRARY
+from shared.log_events.fields import OF_EVERY_LINE, OF_THE_WORK
 from tests.support.ending import has_ended
-from tests.support.installation import Installation, installation
+from tests.support.installation import ROOT, Installation, installation
 from tests.support.waiting import until
 
 KINDS = {"web", "scheduler", "worker", "system-worker", "recorder", "postgresql", "valkey"}
@@ -40,9 +45,36 @@ def punctual() -> Iterator[Installation]:
     with tempfile.TemporaryDirectory(prefix="punctual-e2e-") as directory:
         Path(directory).chmod(0o755)
         with installation(Path(directory) / "var") as made:
-            made.start()
+            made.start(LOG_JSON="true")
             yield made
             made.stop()
+            assert_all_events(made.output)
+
+
+def whole_lines(punctual: Installation) -> list[str]:
+    """Return the lines of the log that are complete."""
+    return punctual.output.rpartition("\n")[0].splitlines()
+
+
+def failed_in(lines: list[str], execution: str) -> list[dict[str, Any]]:
+    """Return the lines about the final failure of an execution."""
+    found = [json.loads(line) for line in lines if "execution.failed" in line and execution in line]
+    return [line for line in found if line["event"] == "execution.failed"]
+
+
+def assert_all_events(output: str) -> list[dict[str, Any]]:
+    """Return the lines of the log; each must be an event of the catalogue, with its fields."""
+    found: list[dict[str, Any]] = []
+    for text in output.splitlines():
+        line = json.loads(text)
+        event = EVENTS[line["event"]]
+        assert OF_EVERY_LINE.keys() <= line.keys(), text
+        assert line["event"] == LIBRARY or line["level"] == event.level, text
+        assert event.fields == () or set(event.fields) <= line.keys(), text
+        own = line.keys() - OF_EVERY_LINE.keys() - OF_THE_WORK.keys() - {"exception"}
+        assert line["event"] == LIBRARY or own <= set(event.fields), text
+        found.append(line)
+    return found
 
 
 def moment(text: str) -> datetime:
@@ -182,6 +214,51 @@ def test_a_long_job_of_the_receiver_reports_to_this_installation(punctual: Insta
     assert (found["status"], found["result"]) == ("SUCCEEDED", {"heartbeats": 1})
 
 
+def test_every_line_of_every_process_is_an_event(punctual: Installation) -> None:
+    failed = ended(punctual, one_time(punctual, "/500", retry_policy=ONCE))
+
+    lines = until(lambda: failed_in(lines := whole_lines(punctual), failed["id"]) and lines) or []
+
+    found = assert_all_events("\n".join(lines))
+    [line] = failed_in(lines, failed["id"])
+    ids = {"task_id": failed["task_id"], "attempt": 1, "error_code": "http_status"}
+    assert {**ids, "process_kind": "recorder"}.items() <= line.items()
+    assert {"installation.ready", "partitions.changed"} <= {line["event"] for line in found}
+    assert punctual.key not in punctual.output
+
+
+@pytest.mark.skipif(
+    shutil.which("jq") is None and os.environ.get("PUNCTUAL_LANGUAGES") != "required",
+    reason="jq is not installed",
+)
+def test_the_commands_of_the_how_to_read_the_log(punctual: Installation, tmp_path: Path) -> None:
+    failed = ended(punctual, one_time(punctual, "/500", retry_policy=ONCE))
+    lines = until(lambda: failed_in(lines := whole_lines(punctual), failed["id"]) and lines) or []
+    (tmp_path / "up.log").write_text("\n".join(lines) + "\n")
+    [line] = failed_in(lines, failed["id"])
+    page = (ROOT / "docs/howto/read-the-log.md").read_text(encoding="utf-8")
+    commands = re.findall(r"```sh\n(jq .*?)```", page, re.DOTALL)
+
+    told = []
+    for command in commands:
+        env = {**os.environ, "TRACE": line["trace_id"]}
+        ran = subprocess.run(
+            ["sh", "-ec", command],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stderr == ""
+        told.append(ran.stdout)
+
+    failures, counts, trace, _ = told
+    assert f"{line['time']} http_status {failed['id']}\n" in failures
+    assert '"event":"execution.failed","count":' in counts
+    assert f"{line['time']} recorder-1 {line['message']}\n" in trace
+
+
 def test_every_kind_runs_and_is_listed(punctual: Installation) -> None:
     assert {row["kind"] for row in punctual.processes()} >= KINDS
     assert all(os.path.exists(f"/proc/{row['pid']}") for row in punctual.processes())
@@ -204,7 +281,8 @@ def test_ctrl_c_leaves_nothing_behind_and_a_second_start_works_at_once(
     code = punctual.stop()
     left = [pid for pid in pids if not has_ended(pid, timeout=0)]
     runtime = (punctual.data_dir / "runtime.json").exists()
-    punctual.start()
+    assert_all_events(punctual.output)
+    punctual.start(LOG_JSON="true")
 
     assert (code, left, runtime) == (0, [], False)
     # What fell due meanwhile was kept, and runs late rather than never.

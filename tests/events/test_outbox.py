@@ -398,7 +398,7 @@ def test_a_cursor_of_another_server_is_restarted(started: None, caplog: Any):
         read()
     write("two")
 
-    assert "event_cursor_restarted" in caplog.text
+    assert "event_cursor.restarted" in caplog.text
     assert read() == ["two"]
 
 
@@ -421,7 +421,7 @@ def test_a_missing_day_does_not_refuse_a_change(
 
     append(TENANT, "task.changed", new_id())
 
-    assert "events_lost" in caplog.text
+    assert "events.lost" in caplog.text
     assert read() == []
 
 

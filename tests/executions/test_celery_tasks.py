@@ -284,7 +284,7 @@ def test_heads_are_written_and_old_entries_removed_behind_them(tmp_path, setting
         celery_tasks.write_audit_heads()
 
     assert order == ["heads", "old"]
-    assert said == ["audit_chain_went_back", "audit_chain_does_not_verify"]
+    assert said == ["audit_chain.went_back", "audit_chain.not_verified"]
 
 
 def test_a_database_whose_clock_was_set_forward_makes_no_entry_old(monkeypatch):
@@ -318,7 +318,7 @@ def test_heads_that_cannot_be_written_keep_old_entries(problem, tmp_path, settin
     with capture_logs() as said:
         celery_tasks.write_audit_heads()
 
-    assert said == ["audit_heads_not_written"]
+    assert said == ["audit_heads.not_written"]
 
 
 @pytest.mark.parametrize(("more", "running", "calls"), [(True, True, 1), (False, False, 0)])

@@ -403,6 +403,7 @@ def test_move_event_attempt_and_dead_letter_come_and_go_together(alpha: Tenant):
     ("parts", "expected"),
     [
         ({"error_code": "http_status", "response_status": 503}, "http_status:503"),
+        ({"error_code": "http_status", "response_status": None}, "http_status"),
         ({"error_code": "dns_failed"}, "dns_failed"),
         ({"error_code": "", "reason": "poisoned"}, "poisoned"),
     ],

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import io
+import json
 import threading
+from typing import Any
+
+import pytest
 
 from launcher import console as module
 from launcher.console import Console
+
+OF_A_PROCESS = '{"event": "day.kept", "reason": "a"}'
 
 
 class Terminal(io.StringIO):
@@ -87,3 +93,43 @@ def test_closing_twice_is_allowed():
 
     console.close(timeout=60)
     console.close(timeout=60)
+
+
+def _json_lines(*lines: str) -> list[dict[str, Any]]:
+    stream = io.StringIO()
+    console = Console(stream, json=True)
+    for line in lines:
+        console.log("web-1", line)
+    console.close(timeout=60)
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_log_lines_of_processes_are_passed_on_as_they_are(json_lines):
+    assert _json_lines(OF_A_PROCESS) == [json.loads(OF_A_PROCESS)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["LOG:  ready", "", "{", '{"a": 1}', "[1]", f"{OF_A_PROCESS} and more", "a\r\x1b[31m\u2028b"],
+)
+def test_other_output_becomes_log_lines(json_lines, line: str):
+    [found] = _json_lines(line)
+
+    wanted = {"event": "process.wrote", "source": "web-1", "text": line, "level": "info"}
+    assert wanted.items() <= found.items()
+
+
+def test_lost_lines_are_counted_in_a_log_line(json_lines, monkeypatch):
+    monkeypatch.setattr(module, "MAX_WAITING_LINES", 1)
+    stream = Stuck()
+    console = Console(stream, json=True)
+    console.log("web-1", "first")
+    stream.entered.wait(10)
+
+    for number in range(3):
+        console.log("web-1", f"line {number}")
+    stream.let_go.set()
+    console.close(timeout=10)
+
+    *_, last = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert (last["source"], last["text"]) == ("supervisor", "2 lines were dropped")

@@ -84,7 +84,7 @@ def test_a_stage_that_hangs_does_not_hold_up_the_end(
     free.set()
     made._thread.join(10)
 
-    assert "news_left_running" in caplog.text
+    assert "news.left_running" in caplog.text
 
 
 @pytest.mark.django_db(transaction=True)

@@ -180,3 +180,23 @@ async def test_a_closed_spawner_leaves_nothing_behind(tmp_path: Path) -> None:
 def _parent(pid: int) -> int:
     status = Path(f"/proc/{pid}/stat").read_text()
     return int(status.rpartition(")")[2].split()[1])
+
+
+async def test_what_the_fork_server_writes_itself_is_logged(tmp_path: Path):
+    lines: list[tuple[str, str]] = []
+    heard = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def log(name: str, line: str) -> None:
+        lines.append((name, line))
+        loop.call_soon_threadsafe(heard.set)
+
+    made = Spawner({"PATH": os.defpath, "PYTHONVERBOSE": "1"}, log)
+    try:
+        made.start()
+        async with asyncio.timeout(60):
+            await heard.wait()
+    finally:
+        made.close()
+
+    assert {name for name, _ in lines} == {"fork-server"}

@@ -165,3 +165,17 @@ def test_it_does_not_start_where_programs_of_commands_have_no_account(options, s
     )
 
     assert "no-such-user" in str(start(options))
+
+
+def test_where_lines_are_json_readiness_is_one_without_secrets(options, json_lines, settings):
+    settings.LOGGING = {**settings.LOGGING, "json": True}
+    bootstrap = {"tenant_id": str(TENANT), "api_key": "canary-key", "login_url": "/canary-link"}
+    said: list[str] = []
+
+    up._announce(options, bootstrap, said.append)
+
+    [line] = json_lines()
+    facts = {"url": options.public_url, "receiver_url": options.receiver_url, "fenced": False}
+    assert {"event": "installation.ready", **facts}.items() <= line.items()
+    assert "canary" not in repr(line)
+    assert said == []

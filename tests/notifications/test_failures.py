@@ -28,6 +28,7 @@ def recorded(*names: str) -> list[Recorded]:
     ("signature", "host", "words"),
     [
         ("http_status:503", "api.example.com", "HTTP 503 from api.example.com"),
+        ("http_status", "", "an HTTP status that is no success from the receiver"),
         ("timeout_total", "api.example.com", "no answer in time from api.example.com"),
         ("worker_lost", "", "the worker died while calling the receiver"),
         ("new_reason", "a.example", "new reason (a.example)"),

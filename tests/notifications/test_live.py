@@ -91,7 +91,7 @@ def test_without_redis_messages_are_lost_counted_and_logged(
     publish_topics_to_all(["workers"])
 
     assert unsent() == before + 2
-    assert "live_message_not_sent" in caplog.text
+    assert "live_message.not_sent" in caplog.text
 
 
 def test_without_redis_the_end_of_many_sessions_waits_for_one_message_only(

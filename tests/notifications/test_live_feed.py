@@ -149,4 +149,4 @@ def test_without_redis_the_events_are_passed_over(
 
     assert feed.run_once() == 1.0
 
-    assert "live_message_not_sent" in caplog.text
+    assert "live_message.not_sent" in caplog.text

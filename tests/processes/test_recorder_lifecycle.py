@@ -61,4 +61,4 @@ def test_a_stop_leaves_no_place_in_the_group(run: Processes) -> None:
     assert recorder.stop() == 0
 
     assert names() == []
-    assert "recorder_stops" in recorder.output
+    assert "recorder.stopped" in recorder.output

@@ -61,9 +61,11 @@ def test_another_on_the_same_port_answers_when_one_has_ended(run: Processes) -> 
 def test_a_port_that_somebody_else_has_is_named(run: Processes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        web = run.start("web", PORT=str(port))
+        web = run.start("web", PORT=str(port), LOG_JSON="true")
 
         assert web.popen.wait(60.0) == 1
 
-    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in web.output
+    [line] = web.events
+    assert (line["event"], line["process_kind"]) == ("process.wrote", "web")
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in line["text"]
     assert "Traceback" not in web.output

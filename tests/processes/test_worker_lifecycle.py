@@ -205,7 +205,8 @@ def test_unfinished_work_is_never_left_behind(run: Processes, tenant: Tenant) ->
 
 
 def test_a_worker_that_cannot_deliver_ends_instead_of_taking_work(run: Processes) -> None:
-    worker = run.start("worker", WEBHOOK_ALLOWED_NETWORKS="nonsense")
+    worker = run.start("worker", WEBHOOK_ALLOWED_NETWORKS="nonsense", LOG_JSON="true")
 
     assert worker.popen.wait(120) == 1
-    assert "worker_loop_cannot_start" in worker.output
+    [line] = [one for one in worker.events if one["event"] == "worker_loop.not_started"]
+    assert "Traceback" in line["exception"]

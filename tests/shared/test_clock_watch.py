@@ -95,7 +95,7 @@ def test_the_log_says_once_when_a_clock_begins_and_ceases_to_be_off(monkeypatch,
         _off_by(monkeypatch, seconds)
         watch.look()
 
-    assert [record.message for record in caplog.records] == ["clock_is_off", "clock_agrees"]
+    assert [record.message for record in caplog.records] == ["clock.off", "clock.agreed"]
 
 
 def test_the_thread_measures_by_itself(monkeypatch):

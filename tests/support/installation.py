@@ -147,7 +147,9 @@ class Installation:
 
     def _ready_or_ended(self) -> bool:
         assert self.process is not None
-        return "Punctual is ready" in self.output or self.process.poll() is not None
+        said = self.output
+        ready = "Punctual is ready" in said or '"installation.ready"' in said
+        return ready or self.process.poll() is not None
 
 
 @contextmanager

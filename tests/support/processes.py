@@ -46,6 +46,11 @@ class Process:
     def output(self) -> str:
         return self.log.read_text(errors="replace")
 
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """Return its lines, which are JSON where it was started with LOG_JSON."""
+        return [json.loads(line) for line in self.output.splitlines()]
+
     def ask_to_stop(self) -> None:
         """Ask it to stop as the supervisor does."""
         self.popen.send_signal(signal.SIGTERM)

@@ -118,6 +118,7 @@ def entry(
 ) -> Any:
     return {
         "id": name,
+        "task": "t",
         "revision": revision,
         "token": token,
         "due": due,

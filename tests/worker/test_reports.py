@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import redis
 
+from tests.support.log_lines import lines_of
 from wire import start_guard
+from wire.destination_key import key_of
 from worker.entries import Flying, Held
 from worker.reports import Reports, speaks_well
 
@@ -22,6 +26,7 @@ class Connection:
     def __init__(self) -> None:
         self.sent: list[list[Any]] = []
         self.broken = False
+        self.moved: list[bytes] = [b""]
         self._came = asyncio.Event()
 
     async def eval(self, script: str, keys: int, *arguments: Any) -> list[bytes]:
@@ -29,7 +34,7 @@ class Connection:
             raise redis.ConnectionError("away")
         self.sent.append(list(arguments))
         self._came.set()
-        return []
+        return self.moved
 
     async def until_sent(self) -> None:
         async with asyncio.timeout(60):
@@ -124,3 +129,29 @@ async def test_it_sends_by_itself(outcome: Any) -> None:
 
     job.cancel()
     assert connection.sent[0][0] == "t:a.example"
+
+
+async def test_circuits_that_a_report_has_moved_are_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    tenant = uuid4()
+    connection = Connection()
+    reports = Reports(connection)  # type: ignore[arg-type]  # a fake
+    names = ["a.example", "b.example:8443", "", "c.example"]
+    connection.moved = [key_of(tenant, name).encode() for name in names]
+    reports.ended(flight(1), ERROR)
+    await reports.flush()
+    connection.moved = [b""]
+    reports.ended(flight(2), ERROR)
+    await reports.flush()
+
+    said = {event: lines_of(caplog, event) for event in ("circuit.opened", "circuit.closed")}
+
+    assert said == {
+        "circuit.opened": [
+            {"tenant_id": str(tenant), "destination": "a.example"},
+            {"tenant_id": str(tenant), "destination": "b.example:8443"},
+        ],
+        "circuit.closed": [{"tenant_id": str(tenant), "destination": "c.example"}],
+    }

@@ -352,6 +352,24 @@ async def test_a_fault_of_our_own_is_reported_and_tried_again() -> None:
     }
 
 
+async def test_a_line_about_an_attempt_has_its_ids(json_lines: Any) -> None:
+    bench = Bench()
+    ids = {"task": "t-1", "tenant": "tenant-1", "attempt": 2, "trace": f"{'ab' * 16}-01"}
+
+    bench.take({**entry("broken", 1), **ids})
+    await bench.outbox.until(1)
+
+    [line] = json_lines()
+    assert (line["event"], "Traceback" in line["exception"]) == ("attempt.crashed", True)
+    assert {
+        "execution_id": "broken",
+        "task_id": "t-1",
+        "tenant_id": "tenant-1",
+        "trace_id": "ab" * 16,
+        "attempt": 2,
+    }.items() <= line.items()
+
+
 @pytest.mark.parametrize(
     "error", [redis.ResponseError("NOPERM"), redis.TimeoutError("slow"), RuntimeError("a bug")]
 )

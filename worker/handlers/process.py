@@ -134,7 +134,8 @@ class HandlerProcess:
                 stdout=self._output.writable,
                 stderr=self._output.writable,
                 pass_fds=(theirs.fileno(),),
-                env=child_environment(),
+                # What a run writes is its captured log, which people read.
+                env={**child_environment(), "LOG_JSON": "false"},
             )
         except BaseException:
             ours.close()

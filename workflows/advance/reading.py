@@ -113,7 +113,7 @@ def signals(told: Iterable[Told]) -> dict[UUID, Any]:
         try:
             found[signal_id] = open_signal(sealed, tenant_id, signal_id)
         except DecryptionFailed:
-            log.error("signal_unreadable", extra={"signal_id": str(signal_id)})
+            log.error("signal.unreadable", extra={"signal_id": str(signal_id)})
     return found
 
 

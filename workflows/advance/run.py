@@ -163,7 +163,7 @@ class Run:
     def _end_execution(self, step: int, told: Told, ended: Ended) -> None:
         item = -1 if told.item is None else told.item
         if told.take != self.takes[step] or step not in self.plan.steps:
-            log.info("stale_end", extra={"run_id": str(self.row.id), "step": step})
+            log.info("step_end.stale", extra={"run_id": str(self.row.id), "step": step})
             return
         if item < 0 and self.states[step] != StepState.OPEN:
             return

@@ -45,7 +45,7 @@ def advance(run_ids: Iterable[UUID], handing_on: HandingOn | None = None) -> dic
         except DatabaseError:
             raise
         except Exception:
-            log.exception("runs_not_advanced", extra={"runs": [str(one) for one in part]})
+            log.exception("runs.not_advanced", extra={"run_ids": [str(one) for one in part]})
             if len(part) > 1:
                 # One of them is to blame: each alone, so that it keeps back no other.
                 most, ahead = 1, [*part, *ahead]
@@ -125,5 +125,5 @@ def _plan(row: RunRow) -> Plan | None:
         return plan_of(row.task_id, row.version)
     except DecryptionFailed:
         # Until its key is back in the configuration nothing can be judged.
-        log.error("definition_unreadable", extra={"run_id": str(row.id)})
+        log.error("run.definition_unreadable", extra={"run_id": str(row.id)})
         return None

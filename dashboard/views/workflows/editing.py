@@ -13,12 +13,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, page, run_once
-from dashboard.fields import read_version
+from dashboard.fields import read_version, zone_of
 from dashboard.views.workflows.checking import errors_of
 from dashboard.views.workflows.list_editor import list_context
 from dashboard.workflow_text import read_text, without_defaults, write_text
 from executions.changes import changing
 from executions.loop.clocks import database_now
+from executions.triggering.receiver_requests import address_of
 from insight.workflow_runs import find_take
 from shared.exceptions import InvalidInput, NotFound, PunctualError, VersionMismatch
 from tasks import standing_pauses
@@ -41,17 +42,17 @@ _EXAMPLE = """\
 name: Nightly report
 schedule:
   cron_expression: "0 2 * * *"
-  timezone: UTC
+  timezone: {zone}
 steps:
   - key: extract
     target:
-      url: https://api.example.com/extract
+      url: {extract}
   - key: load
     depends_on: [extract]
     target:
-      url: https://api.example.com/load
+      url: {load}
     payload:
-      run: "{{ run.id }}"
+      run: "{{{{ run.id }}}}"
   - key: approve
     kind: approval
     depends_on: [load]
@@ -59,7 +60,7 @@ steps:
   - key: publish
     depends_on: [approve]
     target:
-      url: https://api.example.com/publish
+      url: {publish}
 """
 
 
@@ -139,8 +140,16 @@ def _first_form(request: ConsoleRequest) -> HttpResponse:
     try:
         copied = UUID(request.GET.get("copy", ""))
     except ValueError:
-        return _form(request, _EXAMPLE)
+        return _form(request, _example(request))
     return _form_of(request, get_workflow(request.visitor.tenant.pk, copied))
+
+
+def _example(request: ConsoleRequest) -> str:
+    """Return a first definition: it calls the test receiver, where there is one."""
+    receiver = address_of(request.visitor.tenant.pk)
+    place = f"{receiver}ok?step=" if receiver else "https://api.example.com/"
+    calls = {step: f"{place}{step}" for step in ("extract", "load", "publish")}
+    return _EXAMPLE.format(zone=zone_of(request), **calls)
 
 
 def _form_of(request: ConsoleRequest, source: Task, *, task: Task | None = None) -> HttpResponse:

@@ -64,7 +64,7 @@ class Command(BaseCommand):
         collect_seldom()
         while not stopped.is_set():
             stopped.wait(agenda.run_due())
-        log.info("recorder_stops")
+        log.info("recorder.stopped")
         news.stop()
         _leave(recorder)
 
@@ -87,4 +87,4 @@ def _leave(recorder: Recorder) -> None:
         recorder.stream.leave()
     except ConnectionFailed as error:
         # An idle consumer in the group costs nothing; other recorders remove it.
-        log.warning("recorder_left_without_redis", extra={"reason": type(error).__name__})
+        log.warning("recorder.without_redis", extra={"reason": type(error).__name__})

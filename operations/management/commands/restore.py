@@ -125,8 +125,8 @@ class Command(PunctualCommand):
         self.emit(options, _restored(checked), _restored_lines(checked))
         if closed:
             self.note(
-                f"{closed} tenants of the backup were erased since: their data keys are destroyed. "
-                "Remove what is left of them by `manage.py tenant erase`."
+                f"Tenants of the backup that were erased since: {closed}. Their data keys are "
+                "destroyed. Remove what is left of them by `manage.py tenant erase`."
             )
         self.note("Next: `manage.py up`, then `manage.py restore --confirm`.")
 

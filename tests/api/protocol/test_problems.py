@@ -54,13 +54,13 @@ def test_field_errors_are_listed_with_pointer_code_and_message():
     ]
 
 
-def test_what_is_unexpected_is_logged_in_full_under_the_trace_id(caplog):
+def test_what_is_unexpected_is_logged_in_full_under_the_trace_id(json_lines):
     response = ApiClient().get("/v1/errors/bug")
 
-    (record,) = [line for line in caplog.records if line.name == "api.protocol.problems"]
-    assert "unhandled exception" in str(record.msg)
-    assert response.headers["X-Trace-Id"] in str(record.msg)
-    assert "ZeroDivisionError" in str(record.msg) + str(record.exc_info)
+    (line,) = [one for one in json_lines() if one["logger"] == "api.protocol.problems"]
+    assert (line["event"], line["path"]) == ("request.crashed", "/v1/errors/bug")
+    assert line["trace_id"] == response.headers["X-Trace-Id"]
+    assert "ZeroDivisionError" in line["exception"]
 
 
 def test_nested_details_of_rest_framework_become_pointers():

@@ -14,6 +14,7 @@ from api.tenants import authentication, issuer_keys
 from events.models import AuditEntry
 from shared.actor import COMMAND
 from shared.conf import conf
+from shared.log_pace import Pace
 from tenants.authority import OPERATOR
 from tenants.models import ApiKey, Tenant
 from tenants.services import create_api_key, revoke_api_key
@@ -188,7 +189,7 @@ def test_without_issuers_a_token_is_no_key(alpha):
 @pytest.fixture
 def noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what the log had before."""
-    monkeypatch.setattr(authentication, "_noted", {})
+    monkeypatch.setattr(authentication, "_pace", Pace())
 
 
 def test_a_crowd_of_bad_tokens_fills_no_log(alpha, trusting, noted, caplog):
@@ -198,7 +199,7 @@ def test_a_crowd_of_bad_tokens_fills_no_log(alpha, trusting, noted, caplog):
     for number in range(5):
         _by(token_of(claims_of(aud="other", jti=str(number)))).get("/v1/me")
 
-    assert [record.getMessage() for record in caplog.records].count("token_refused") == 1
+    assert [record.getMessage() for record in caplog.records].count("token.refused") == 1
 
 
 def test_every_refused_token_gets_one_answer_and_the_log_has_the_reason(

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from api.protocol import problems
+from shared.log_pace import Pace
 from shared.redis_client import lua
 from tasks.models import Task
 from tasks.quotas import spend
@@ -11,6 +13,7 @@ from tenants.models import Tenant
 from tenants.services import change_quotas
 from tests.factories import ACTOR, daily, make_task, once
 from tests.support.api import make_client
+from tests.support.log_lines import lines_of
 
 pytestmark = pytest.mark.django_db
 
@@ -164,3 +167,22 @@ def test_a_limit_of_calls_takes_the_place_of_the_installations(client, alpha, mo
 
     assert answers[0].headers["RateLimit-Policy"] == '"calls";q=2;w=2'
     assert [answer.status_code for answer in answers] == [200, 200, 429, 429, 429]
+
+
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/bulk"])
+def test_refused_calls_have_one_line_with_the_ids_of_the_first(
+    client, alpha, caplog, json_lines, monkeypatch, path
+):
+    monkeypatch.setattr(problems, "_pace", Pace())
+    limit(alpha, stored_tasks=0)
+    body = {"tasks": [daily(), daily()]} if "bulk" in path else daily()
+
+    answer = client.post(path, body, idempotency_key="1")
+    again = client.post(path, body, idempotency_key="2")
+
+    assert [answer.status_code, again.status_code] == [429, 429], answer.json()
+    facts = {"quota": "stored_tasks", "limit": 0, "used": 0}
+    assert lines_of(caplog, "quota.refused") == [facts]
+    [line] = [line for line in json_lines() if line["event"] == "quota.refused"]
+    ids = {"tenant_id": str(alpha.id), "trace_id": answer.headers["X-Trace-Id"]}
+    assert {**facts, **ids}.items() <= line.items()

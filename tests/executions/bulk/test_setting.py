@@ -299,7 +299,7 @@ def test_tasks_whose_tenant_has_no_room_for_versions_fail_with_the_reason(alpha,
     assert counts(job) == (0, 0, 3)
     assert {item.code for item in job.items.all()} == {"quota_exceeded"}
     assert [reload(task).version for task in tasks] == [1, 1, 1]
-    assert "bulk_batch_failed" not in caplog.text
+    assert "bulk_batch.failed" not in caplog.text
 
 
 def test_a_full_quota_refuses_the_items_of_a_batch_in_one_step(alpha, monkeypatch):

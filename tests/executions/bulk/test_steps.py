@@ -265,4 +265,4 @@ def test_a_broker_that_is_away_is_only_logged(
 
     steps.hand_on(uuid4())
 
-    assert "bulk_job_not_handed_on" in caplog.text
+    assert "bulk_job.not_handed_on" in caplog.text

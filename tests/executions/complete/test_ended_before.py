@@ -70,7 +70,7 @@ def test_the_first_end_stays_and_the_second_is_told(
     assert (kept.status, kept.finished_at) == ("SUCCEEDED", execution.finished_at)
     assert not DeadLetter.objects.exists()
     assert (ends_counted(), reload(task).status) == (counted, "COMPLETED")
-    [told] = [one for one in caplog.records if one.getMessage() == "executions_ended_before"]
+    [told] = [one for one in caplog.records if one.getMessage() == "executions.ended_before"]
     assert (told.levelname, told.execution_ids) == ("ERROR", [str(execution.id)])
 
 

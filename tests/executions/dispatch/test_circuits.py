@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -11,8 +13,10 @@ from executions.dispatch import circuits
 from executions.dispatch.circuits import Circuit
 from executions.loop.clocks import ClockOffset
 from shared.redis_client import client
+from tests.support.log_lines import lines_of
 from tests.support.scripts import HOST, Moved
 from wire import start_guard
+from wire.destination_key import tenant_and_host
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
@@ -212,14 +216,18 @@ def test_the_state_follows_from_the_moments(open_until, probe_until, state, unti
     assert (found.state, found.until) == (state, until)
 
 
-def test_forgetting_closes_the_circuit_and_empties_the_minute():
+def test_forgetting_closes_the_circuit_and_empties_the_minute(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO)
     redis = Moved()
     redis.report(20, 20)
 
     circuits.forget(HOST)
+    circuits.forget(HOST)
 
     assert redis.ask(1) == [start_guard.GO]
     assert redis.run("standing", [], ["", HOST])[1][6:] == [0, 0]
+    tenant, host = tenant_and_host(HOST)
+    assert lines_of(caplog, "circuit.closed") == [{"tenant_id": str(tenant), "destination": host}]
 
 
 def test_a_changed_rate_counts_at_once():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,10 +17,13 @@ from executions.changes.cancellation import cancel_execution
 from executions.choices import AttemptOutcome, Status
 from executions.loop.clocks import database_now
 from executions.models import Execution
+from executions.models.minute_stat import START_TARGET_MS
 from executions.transitions import Finish
+from shared.log_output import LineHandler
 from tenants.models import Tenant
 from tests.executions.leasing import accepted, call, let_expire, rescue, take_one, work
 from tests.factories import ACTOR, finish, make_execution, once, release
+from tests.support.log_lines import lines_of
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +58,7 @@ def ids_of(execution: Execution) -> dict[str, str]:
 def assert_failed(lines: list[Line], execution: Execution, **fields: Any) -> None:
     [(level, event, found)] = lines
     expected = {**ids_of(execution), "attempt": 1, **fields}
-    assert (level, event) == ("WARNING", "execution_failed")
+    assert (level, event) == ("WARNING", "execution.failed")
     assert {name: found[name] for name in expected} == expected
     assert CANARY not in repr(found)
 
@@ -186,7 +190,7 @@ def test_a_run_that_is_cancelled_is_logged(
         assert transitions.finish([ended])
 
     [(level, event, found)] = lines()
-    assert (level, event, found["reason"]) == ("INFO", "execution_cancelled", "cancelled")
+    assert (level, event, found["reason"]) == ("INFO", "execution.cancelled", "cancelled")
     assert ids_of(execution).items() <= found.items()
 
 
@@ -199,6 +203,74 @@ def test_what_is_cancelled_before_it_starts_is_logged_in_one_line(
         transitions.cancel([(one.id, None) for one in made], "cancelled")
         cancel_execution(alpha.id, make_execution(alpha).id, actor=ACTOR)
 
-    [many, single] = [found for _, event, found in lines() if event == "executions_cancelled"]
+    [many, single] = [found for _, event, found in lines() if event == "executions.cancelled"]
     assert (many["count"], many["reason"], len(many["execution_ids"])) == (25, "cancelled", 20)
     assert (single["count"], len(single["execution_ids"])) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("over_ms", "status"), [(0, "SUCCEEDED"), (1, "SUCCEEDED"), (1, "FAILED"), (1, "RETRYING")]
+)
+def test_a_start_over_its_target_is_logged_once(
+    alpha: Tenant,
+    caplog: pytest.LogCaptureFixture,
+    on_commit: OnCommit,
+    over_ms: int,
+    status: str,
+):
+    execution = make_execution(alpha)
+    [row] = release()
+    began = row.due_at + timedelta(milliseconds=START_TARGET_MS + over_ms)
+    again = {"retry_in": 0.0} if status == "RETRYING" else {}
+
+    with on_commit(execute=True):
+        finish(row, status, started_at=began, finished_at=began, **again)
+    if again:
+        [row] = release()
+        with on_commit(execute=True):
+            finish(row, started_at=began, finished_at=began)
+
+    expected = {
+        **ids_of(execution),
+        "attempt": 1,
+        "delay_ms": START_TARGET_MS + over_ms,
+        "worker": "worker-1",
+    }
+    assert lines_of(caplog, "execution.started_late") == [expected] * over_ms
+
+
+def test_a_lost_run_that_is_tried_again_is_rescued_and_has_not_failed(
+    alpha: Tenant, caplog: pytest.LogCaptureFixture, on_commit: OnCommit
+):
+    work(alpha, retry_policy={"max_attempts": 3})
+    held = take_one(alpha)
+    let_expire(held.execution_id)
+
+    with on_commit(execute=True):
+        assert rescue() == 1
+
+    execution = Execution.objects.get(pk=held.execution_id)
+    [line] = lines_of(caplog, "execution.rescued")
+    assert {**ids_of(execution), "attempt": 1, "reason": "worker_lost"}.items() <= line.items()
+    assert not lines_of(caplog, "execution.failed")
+
+
+def test_the_lines_of_a_batch_are_written_together(
+    alpha: Tenant, on_commit: OnCommit, monkeypatch: pytest.MonkeyPatch
+):
+    for _ in range(3):
+        make_execution(alpha, body=once(retry_policy=ONE_TRY))
+    released = release()
+    written: list[list[str]] = []
+    monkeypatch.setattr(LineHandler, "write_all", lambda _, lines: written.append(lines))
+    ends = [
+        Finish(row.id, row.token, 1, Status.FAILED, AttemptOutcome.FAILED, worker="w")
+        for row in released
+    ]
+
+    with on_commit(execute=True):
+        transitions.finish(ends)
+
+    [lines] = written
+    assert len(lines) == 3
+    assert all(f"execution_id={row.id}" in "".join(lines) for row in released)

@@ -22,6 +22,7 @@ from executions.ownership.partitions import OUTAGE_SECONDS, Partitions, Unowned,
 from shared.conf import conf
 from shared.sql import run
 from shared.sql_arrays import of_integers
+from tests.support.log_lines import lines_of
 
 NODES = st.lists(st.uuids(), min_size=1, max_size=6, unique=True)
 
@@ -206,7 +207,9 @@ def test_a_partition_is_not_taken_before_its_lease_has_ended():
 
 
 @pytest.mark.django_db
-def test_partitions_whose_lease_ran_out_are_counted_and_released_ones_are_not():
+def test_partitions_whose_lease_ran_out_are_counted_and_released_ones_are_not(
+    caplog: pytest.LogCaptureFixture,
+):
     first, second, third = Partitions(), Partitions(), Partitions()
     first.run_once()
     first.release_all()
@@ -218,6 +221,13 @@ def test_partitions_whose_lease_ran_out_are_counted_and_released_ones_are_not():
     third.run_once()
 
     assert totals.read()[totals.EXPIRED_PARTITIONS] == conf().partition_count
+    assert lines_of(caplog, "partition.taken_over") == [
+        {
+            "scheduler": third.name,
+            "count": conf().partition_count,
+            "partitions": list(range(conf().partition_count)),
+        }
+    ]
 
 
 @pytest.mark.django_db

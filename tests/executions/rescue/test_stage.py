@@ -24,19 +24,10 @@ from tests.factories import WORKER, finish, make_execution, once, pass_guard, re
 from tests.support.beats import beat
 from tests.support.beats import silence as silent
 from tests.support.closed_redis import closed_redis
+from tests.support.rescuing import Time, expire, run, take_partitions
 from wire import heartbeats, outcomes, start_guard
 
 pytestmark = pytest.mark.django_db
-
-
-class Time:
-    """A monotonic clock that stands still until told."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 class Leapt:
@@ -68,37 +59,6 @@ class Leapt:
         return stamp[0] + int(self.ahead), stamp[1]
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
-    clock = Time()
-    monkeypatch.setattr(lost_workers, "time", clock)
-    return clock
-
-
-@pytest.fixture
-def rescuer(clock: Time, db: None) -> Rescuer:
-    """Return a rescuer that has been looking for a while, with its recorders up to date."""
-    beat(WORKER)
-    ensure_group()
-    rescuer = Rescuer(Partitions())
-    take_partitions(rescuer)
-    rescuer.run_once()
-    clock.now += conf().worker_lost_seconds + 1
-    rescuer.run_once()
-    rescuer.partitions.release_all()
-    return rescuer
-
-
-def take_partitions(rescuer: Rescuer) -> None:
-    rescuer.partitions.run_once()
-    assert rescuer.partitions.held
-
-
-def run(rescuer: Rescuer) -> int:
-    take_partitions(rescuer)
-    return rescuer.run_once().done
-
-
 def inherit(rescuer: Rescuer) -> None:
     """Take the partitions over from a scheduler that died just after it had claimed everything."""
     lost = Partitions()
@@ -107,12 +67,6 @@ def inherit(rescuer: Rescuer) -> None:
     SchedulerNode.objects.filter(id=lost.node).delete()
     take_partitions(rescuer)
     Execution.objects.update(queued_at=F("queued_at") - timedelta(seconds=1))
-
-
-def expire(execution: Execution, seconds: float = 120.0) -> None:
-    Execution.objects.filter(id=execution.id).update(
-        lease_expires_at=F("lease_expires_at") - timedelta(seconds=seconds)
-    )
 
 
 def test_released_work_within_its_lease_is_left_alone(alpha: Tenant, rescuer: Rescuer):

@@ -26,7 +26,7 @@ def test_a_message_becomes_a_file_and_a_line(
     [file] = (tmp_path / "mail").iterdir()
     assert b"Message-ID: <one@punctual.example>" in file.read_bytes()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    [line] = [record for record in caplog.records if record.message == "mail_written"]
+    [line] = [record for record in caplog.records if record.message == "mail.written"]
     assert getattr(line, "file") == str(file)  # noqa: B009 - an extra of the record
 
 

@@ -280,11 +280,12 @@ def test_a_backup_from_before_an_erasure_has_nothing_readable_of_the_tenant(
 def test_a_list_of_another_machine_is_minded_and_an_unknown_tenant_does_no_harm(
     checked: Checked, target: str, tmp_path: Path
 ):
-    tenant = Tenant.objects.get(name="Alpha")
+    tenant, data_dir = Tenant.objects.get(name="Alpha"), tmp_path / "b"
+    erased = [tenant.id, new_id()]
 
-    closed = restore(
-        checked, Place(tmp_path / "b", target), overwrite=False, erased=[tenant.id, new_id()]
-    )
+    closed = restore(checked, Place(data_dir, target), overwrite=False, erased=erased)
 
     assert closed == 1
+    # A second restore here minds them as well, without the list of the other machine.
+    assert erased_tenants.read(data_dir / erased_tenants.FILE) == sorted(erased)
     assert value(target, "SELECT count(*) FROM data_keys") == 0

@@ -94,7 +94,7 @@ def test_days_that_stay_past_the_retention_are_odd_unless_open_work_keeps_them(s
         Verdict.WARNING,
     )
     assert late.evidence == f"{A_DAY} tables past the retention, from {ago(20):%Y-%m-%d} on"
-    assert "day_not_dropped" in late.remedy
+    assert "day.not_dropped" in late.remedy
     assert kept.verdict is Verdict.OK
     assert kept.evidence.endswith(" is open")
 

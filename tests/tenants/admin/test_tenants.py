@@ -94,8 +94,10 @@ def test_a_superuser_changes_quotas_by_the_service(browser, alpha):
 
 @pytest.mark.parametrize("quotas", ['{"stored_tasks": -1}', '{"tasks": 1}', "[1]", '"x"'])
 def test_quotas_that_cannot_be_are_refused(browser, alpha, quotas):
-    change(browser, alpha, idempotency_seconds="86400", quotas=quotas)
+    answer = change(browser, alpha, idempotency_seconds="86400", quotas=quotas)
 
+    sentences = said(answer).split(". ")
+    assert len(sentences) == len(set(sentences))
     alpha.refresh_from_db()
     assert (alpha.quotas, alpha.version) == ({}, 1)
 

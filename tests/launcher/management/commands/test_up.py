@@ -31,6 +31,20 @@ def test_what_people_need_goes_to_standard_output_and_a_stop_ends_with_zero(monk
     assert capsys.readouterr().out == "ready\n"
 
 
+def test_where_lines_are_json_a_failed_start_is_one(monkeypatch, json_lines, settings):
+    def fail(*arguments: object) -> None:
+        raise UpFailure("no\nway", 5)
+
+    monkeypatch.setattr(up, "run_up", fail)
+    settings.LOGGING = {**settings.LOGGING, "json": True}
+
+    with pytest.raises(SystemExit):
+        call_command("up")
+
+    [line] = json_lines()
+    assert (line["event"], line["reason"]) == ("installation.not_started", "no\nway")
+
+
 @pytest.mark.parametrize(
     ("problem", "code"), [(UpFailure("no", 5), 5), (UpFailure("no"), 1), (KeyboardInterrupt(), 130)]
 )
