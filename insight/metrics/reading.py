@@ -28,6 +28,7 @@ from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, ConnectionFailed, client
 from shared.sql import rows
 from shared.tenant_scope import Purpose
+from shared.tracing import sending
 from wire import heartbeats
 
 log = logging.getLogger(__name__)
@@ -251,6 +252,12 @@ def requests() -> Iterator[Sample]:
         yield Sample("punctual_http_request_duration_seconds", (area,), Histogram(counts, spent))
 
 
+def spans() -> Iterator[Sample]:
+    """Yield what became of the spans of recorded traces."""
+    for result, number in sending.read_counts().items():
+        yield Sample("punctual_spans_total", (result,), number)
+
+
 def version() -> Sample:
     """Return which version answers."""
     return Sample("punctual_build_info", (str(settings.SPECTACULAR_SETTINGS["VERSION"]),), 1.0)
@@ -267,6 +274,7 @@ QUICK: Mapping[Source, str] = {
     outcome_stream: _REDIS,
     guards: _REDIS,
     requests: _REDIS,
+    spans: _REDIS,
 }
 #: What is read every few seconds only.
 SLOW: Mapping[Source, str] = {backlogs: _POSTGRESQL}

@@ -1,0 +1,125 @@
+"""Spans leave by a thread: nothing waits for it, and what is not sent is counted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import redis
+
+from shared.redis_client import SPANS_KEY, client
+from shared.trace_context import TraceContext
+from shared.tracing import sending
+from shared.tracing.sending import Sender
+from shared.tracing.spans import Kind, Span
+from tests.support.closed_redis import closed_redis
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+def span(number: int = 1) -> Span:
+    return Span(
+        "a span", Kind.INTERNAL, TraceContext(TRACE), f"{number:016x}", "", 1.0, 2.0, {"n": number}
+    )
+
+
+@pytest.fixture(autouse=True)
+def _no_counts(db: None) -> None:
+    client().delete(SPANS_KEY)
+
+
+class Slow:
+    """A way out that takes nothing before it may."""
+
+    def __init__(self) -> None:
+        self.begun, self.may = threading.Event(), threading.Event()
+        self.taken: list[Span] = []
+
+    def __call__(self, spans: Sequence[Span]) -> bool:
+        self.begun.set()
+        self.may.wait()
+        self.taken += spans
+        return True
+
+
+def test_the_end_of_the_process_sends_what_waits():
+    taken: list[Span] = []
+    sender = Sender(lambda: lambda spans: not taken.extend(spans))
+
+    sender.put([span(1), span(2)])
+    sender.put([span(3)])
+    sender.close()
+
+    assert [one.attributes["n"] for one in taken] == [1, 2, 3]
+    assert sending.read_counts() == {"sent": 3, "dropped": 0}
+
+
+def test_a_full_queue_drops_what_comes_and_makes_nothing_wait():
+    slow = Slow()
+    sender = Sender(lambda: slow, most_waiting=512)
+    sender.put([span()] * 512)
+    assert slow.begun.wait(60)
+
+    sender.put([span()] * 600)
+    slow.may.set()
+    sender.close(60)
+
+    assert len(slow.taken) == 1024
+    assert sending.read_counts() == {"sent": 1024, "dropped": 88}
+
+
+@pytest.mark.parametrize("fault", ["refused", "raised", "not connected"])
+def test_what_the_receiver_does_not_take_is_dropped(fault: str):
+    def connect() -> sending.Send:
+        if fault == "not connected":
+            raise OSError("no such file")
+        return send
+
+    def send(spans: Sequence[Span]) -> bool:
+        if fault == "raised":
+            raise ValueError(fault)
+        return False
+
+    sender = Sender(connect)
+    sender.put([span()])
+    sender.close()
+
+    assert sending.read_counts() == {"sent": 0, "dropped": 1}
+
+
+def test_after_the_end_a_span_is_dropped():
+    taken: list[Span] = []
+    sender = Sender(lambda: lambda spans: not taken.extend(spans))
+    sender.close()
+
+    sender.put([span()])
+
+    assert taken == []
+
+
+def test_counts_are_kept_while_redis_is_away(monkeypatch: pytest.MonkeyPatch):
+    told = threading.Event()
+    sender = Sender(lambda: lambda spans: True)
+
+    def closed() -> redis.Redis:
+        told.set()
+        return closed_redis()
+
+    with monkeypatch.context() as away:
+        away.setattr(sending, "client", closed)
+        sender.put([span()] * 512)
+        assert told.wait(60)
+
+    sender.put([span()])
+    sender.close()
+
+    assert sending.read_counts() == {"sent": 513, "dropped": 0}
+
+
+def test_without_a_receiver_no_span_is_taken(settings: Any):
+    sending.emit([])
+
+    with pytest.raises(RuntimeError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
+        sending.emit([span()])
