@@ -13,7 +13,7 @@ from time import perf_counter
 
 from shared.addresses import TargetUrl
 from shared.tracing import sending
-from shared.tracing.sampling import context_of_attempt
+from shared.tracing.sampling import context_of_attempt, is_recorded
 from shared.tracing.spans import Kind, Part, Span, part_of
 from wire.messages import Entry, Message
 from wire.outcomes import Outcome
@@ -37,8 +37,7 @@ class TracedDelivery:
 
     async def __call__(self, entry: Entry, batch: Message, started: float) -> Outcome:
         """Run one attempt and return its outcome; ``started`` is on Redis' clock."""
-        context = context_of_attempt(entry["id"], entry.get("trace"), entry["attempt"])
-        if not context.is_sampled:
+        if not is_recorded(entry["id"], entry.get("trace")):
             return await self._deliver(entry, batch, started)
         began = perf_counter()
         error, status = _CANCELLED, None

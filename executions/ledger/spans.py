@@ -13,14 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from executions.attempts import attempts_of
 from executions.choices import FINAL, AttemptOutcome, Status, Trigger
-from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from shared import tenant_scope
 from shared.conf import conf
@@ -100,7 +100,7 @@ def _write(chosen: Mapping[UUID, Mapping[UUID, int]]) -> None:
 
 def _read(numbers: Mapping[UUID, int]) -> Iterator[Facts]:
     executions = _executions(numbers)
-    attempts, now = attempts_of(numbers), database_now()
+    attempts = attempts_of(numbers)
     causes = _executions(
         {
             one.parent_id
@@ -116,14 +116,16 @@ def _read(numbers: Mapping[UUID, int]) -> Iterator[Facts]:
         attempt, before = known.get(number), known.get(number - 1)
         since = before.finished_at if before else execution.created_at
         cause = causes.get(execution.parent_id) if execution.parent_id else None
-        yield Facts(execution, number, attempt, since, now, cause)
+        yield Facts(execution, number, attempt, since, execution.read_at, cause)
 
 
-def _executions(ids: Collection[UUID]) -> dict[UUID, Execution]:
+def _executions(ids: Collection[UUID]) -> dict[UUID, Any]:
+    """Return these executions as they are now, each with the database's time as ``read_at``."""
     if not ids:
         return {}
     found = Execution.objects.filter(id__in=ids, id__gte=min(ids), id__lte=max(ids))
-    return {one.id: one for one in found.defer("sealed_payload", "sealed_result")}
+    read = found.defer("sealed_payload", "sealed_progress", "sealed_result")
+    return {one.id: one for one in read.annotate(read_at=Now())}
 
 
 def spans_of(facts: Facts) -> list[Span]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 
 from shared.conf import conf
-from shared.trace_context import TraceContext, context_of
+from shared.trace_context import SAMPLED, TraceContext, context_of, from_text
 
+_NOT_SAMPLED = "00"
 _RANDOM_DIGITS = 14
 _ALL = 1 << 4 * _RANDOM_DIGITS
 
@@ -35,12 +36,14 @@ def context_of_attempt(execution_id: str, kept: str | None, attempt: int) -> Tra
     The first one is in the trace of the execution. While traces are recorded, each later one is a
     trace of its own, which a span links to the attempt before; it is recorded if the first one was.
     """
-    context = context_of(execution_id, kept)
     tracing = conf().tracing
     if tracing is None:
-        return context
-    if not kept:
-        context = context.sampled(is_chosen(context.trace_id, tracing.ratio))
+        return context_of(execution_id, kept)
+    if kept:
+        context = from_text(kept)
+    else:
+        own = execution_id.replace("-", "")
+        context = TraceContext(own, SAMPLED if is_chosen(own, tracing.ratio) else _NOT_SAMPLED)
     if attempt < 2:
         return context
     return TraceContext(_trace_of_retry(execution_id, attempt), context.flags)
@@ -48,9 +51,12 @@ def context_of_attempt(execution_id: str, kept: str | None, attempt: int) -> Tra
 
 def is_recorded(execution_id: str, kept: str | None) -> bool:
     """Return whether spans of the execution are recorded; false while no trace is."""
-    if conf().tracing is None:
+    tracing = conf().tracing
+    if tracing is None:
         return False
-    return context_of_attempt(execution_id, kept, 1).is_sampled
+    if kept:
+        return from_text(kept).is_sampled
+    return is_chosen(execution_id.replace("-", ""), tracing.ratio)
 
 
 def is_chosen(trace_id: str, ratio: float) -> bool:
