@@ -31,7 +31,7 @@ def trace_sink() -> Iterator[TraceSink]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:  # noqa: N802 - a name of the base class
+        def do_POST(self) -> None:
             sink.bytes += len(self.rfile.read(int(self.headers["Content-Length"])))
             sink.posts += 1
             self.send_response(200)
