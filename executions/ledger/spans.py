@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
@@ -85,7 +84,7 @@ def note_ended(ended: Iterable[Ended]) -> None:
         if is_recorded(one.id.hex, one.trace_context):
             chosen[one.tenant_id][one.id] = max(1, one.attempt)
     if chosen:
-        transaction.on_commit(partial(_write, chosen), robust=True)
+        transaction.on_commit(lambda: _write(chosen), robust=True)
 
 
 def _write(chosen: Mapping[UUID, Mapping[UUID, int]]) -> None:

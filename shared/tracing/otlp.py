@@ -125,4 +125,6 @@ def _context(
 
 
 def _nanoseconds(seconds: float) -> int:
-    return round(seconds * 1e9)
+    # In two parts: a float has too few digits for nanoseconds since 1970.
+    whole = int(seconds)
+    return whole * 10**9 + round((seconds - whole) * 1e9)

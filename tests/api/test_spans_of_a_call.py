@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -16,6 +17,7 @@ from executions.complete.outcome_reports import understand
 from executions.complete.recording import record_in_batches
 from executions.loop.clocks import database_now
 from executions.models import Execution
+from shared.conf import conf
 from shared.tracing import sending
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
@@ -35,13 +37,14 @@ CANARY = "canary-5d1e"
 #: Quick enough for a test, which puts the due time forward itself.
 POLICY = {"max_attempts": 3, "retry_on": ["5xx"]}
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_any_thread")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_reachable")]
 
 
 @pytest.fixture
-def _any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def _reachable(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the attempt open what is sealed on this connection: a worker has it from its message."""
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    settings.PUNCTUAL = replace(conf(), webhook_allowed_networks=("127.0.0.0/8",))
 
 
 def _body(hook: HttpReceiver, **target: Any) -> dict[str, Any]:

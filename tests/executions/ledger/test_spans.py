@@ -166,7 +166,7 @@ def test_the_retry_of_an_execution_links_to_its_last_attempt(
     alpha: Tenant, sent: list[Span], on_commit: OnCommit
 ):
     former = make_execution(alpha, "FAILED")
-    made = retry_execution(alpha.id, former.id, actor=ACTOR)
+    made = retry_execution(alpha.id, former.id, None, actor=ACTOR)
     [row] = release()
 
     with on_commit(execute=True):
