@@ -37,6 +37,7 @@ from delivery.plan import (
 from delivery.signing import parse_secret
 from shared import execution_tokens
 from shared.addresses import AllowList, TargetUrl, UrlError
+from shared.conf import conf
 from shared.encryption import DecryptionFailed, open_json, open_sealed, seal_json
 from shared.instants import format_instant
 from shared.named_secrets.opened import SecretUnavailable, secrets_of
@@ -47,6 +48,7 @@ from shared.sealing_contexts import (
     revision_context,
     signing_secret_context,
 )
+from shared.trace_context import TraceContext
 from shared.tracing.sampling import context_of_attempt
 from wire import outcomes
 from wire.costs import cost_of_headers
@@ -135,6 +137,7 @@ class Deliverer:
         self._shapes: Remembered[Shape] = Remembered(_SHAPES * _PLAN_BYTES)
         self._secrets: Remembered[bytes] = Remembered(_REMEMBERED_BYTES // 16)
         self._ready: Remembered[Ready] = Remembered(_REMEMBERED_BYTES)
+        self._is_tracing = conf().tracing is not None
 
     def prepare(self, entry: Entry, batch: Shared) -> None:
         """Make the request of an entry that is not due yet, where one request is the whole call.
@@ -261,7 +264,15 @@ class Deliverer:
             timestamp=int(at),
             secrets=self._signing(entry, batch),
             body=body,
+            context=self._context_of(entry),
         )
+
+    def _context_of(self, entry: Entry) -> TraceContext | None:
+        """Return the trace of the attempt; None where it is that of the execution alone."""
+        kept = entry.get("trace")
+        if kept is None and not self._is_tracing:
+            return None
+        return context_of_attempt(entry["id"], kept, entry["attempt"])
 
     def _signing(self, entry: Entry, batch: Shared) -> list[bytes]:
         tenant = entry["tenant"]
@@ -269,7 +280,7 @@ class Deliverer:
 
     def _request(self, entry: Entry, plan: Plan, batch: Shared, at: float) -> Request:
         scheduled_for = _instant_text(entry["scheduled_for"])
-        context = context_of_attempt(entry["id"], entry.get("trace"), entry["attempt"])
+        context = self._context_of(entry)
         facts = AttemptFacts(
             execution_id=entry["id"],
             task_id=entry["task"],
@@ -277,7 +288,7 @@ class Deliverer:
             scheduled_for=scheduled_for,
             fencing_token=entry["token"],
             traceparent=traceparent(entry["id"], entry["attempt"], context),
-            tracestate=context.state,
+            tracestate=context.state if context else "",
             user_headers=plan.headers,
             content_type=plan.content_type,
         )

@@ -17,7 +17,7 @@ from delivery.plan import Call, Plan
 from delivery.signing import sign
 from shared.addresses import TargetUrl
 from shared.conf import conf
-from shared.tracing.sampling import context_of_attempt
+from shared.trace_context import TraceContext
 from wire.messages import Entry
 
 #: Lines that every plain request has behind its head.
@@ -43,12 +43,14 @@ def write(
     timestamp: int,
     secrets: Sequence[bytes],
     body: bytes,
+    context: TraceContext | None = None,
 ) -> bytes:
-    """Return the bytes to send; ValueError when a part could break the framing."""
+    """Return the bytes to send; ValueError when a part could break the framing.
+
+    Without a context the execution is a trace of its own.
+    """
     shape, head = plan.shape, _call(plan).head
     execution, attempt = entry["id"], entry["attempt"]
-    recorded = conf().tracing is not None
-    context = context_of_attempt(execution, None, attempt) if recorded else None
     fields = (
         f"User-Agent: {USER_AGENT}\r\n"
         f"webhook-id: {execution}\r\n"

@@ -31,7 +31,7 @@ def read_tracing() -> Tracing | None:
     sampler = env.text(_SAMPLER, _FOLLOWING)
     if sampler not in (_FOLLOWING, _BY_RATIO):
         raise ImproperlyConfigured(f"{_SAMPLER} must be {_FOLLOWING} or {_BY_RATIO}")
-    if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
+    if not _is_installed():
         raise ImproperlyConfigured(
             f"{_ENDPOINT} is set, and the packages of the extra `otel` are not installed: "
             "make setup-otel, or requirements-otel.lock as UPGRADING.md says; or unset it"
@@ -54,6 +54,16 @@ def read_trace_url() -> str:
             f"https://traces.example.com/trace/{_PLACE}"
         )
     return found
+
+
+def _is_installed() -> bool:
+    """Return whether all packages of the extra are there; none of them is loaded but parents."""
+    try:
+        return all(
+            map(find_spec, ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http"))
+        )
+    except ModuleNotFoundError:
+        return False
 
 
 def _endpoint() -> str:

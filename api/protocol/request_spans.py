@@ -7,13 +7,18 @@ was not authenticated.
 
 from __future__ import annotations
 
+import logging
+
 from django.http import HttpRequest, HttpResponseBase
 
 from api.protocol.request_counts import HELD_BACK, named
 from api.protocol.trace import Trace
+from shared import tenant_scope
 from shared.tracing import sending
 from shared.tracing.spans import Kind, Span
 from shared.web_counts import METHODS
+
+log = logging.getLogger(__name__)
 
 _READING = ("GET", "HEAD", "OPTIONS")
 _UNAUTHENTICATED = 401
@@ -22,8 +27,18 @@ _UNAUTHENTICATED = 401
 def emit(
     request: HttpRequest, response: HttpResponseBase, trace: Trace, start: float, end: float
 ) -> None:
-    """Send the span of a call of a recorded trace; of one that is made again, of its last try."""
-    found = span_of_call(request, response, trace, start, end)
+    """Send the span of a call of a recorded trace; of one that is made again, of its last try.
+
+    Within the scope of the request, which shows whether its caller was authenticated.
+    """
+    scope = tenant_scope.current()
+    if scope is not None and scope.is_empty:
+        return
+    try:
+        found = span_of_call(request, response, trace, start, end)
+    except Exception:  # a call does not fail for want of its span
+        log.exception("span_not_made")
+        return
     if found is None:
         return
     held_back = getattr(request, "scope", {}).get(HELD_BACK)

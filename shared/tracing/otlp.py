@@ -76,9 +76,11 @@ class OtlpExport:
 
     def __call__(self, spans: Sequence[Span]) -> bool:
         """Post the spans; return whether the receiver took them."""
+        # Not in the next post what was made before a fault in this one.
+        made: list[ReadableSpan] = []
+        self._ended.spans = made
         for span in spans:
             self._make(span)
-        made, self._ended.spans = self._ended.spans, []
         return self._exporter.export(made) is SpanExportResult.SUCCESS
 
     def _make(self, span: Span) -> None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import cast
 
+import redis
+
 from shared.conf import conf
-from shared.redis_client import SPANS_KEY, ConnectionFailed, client
+from shared.redis_client import SPANS_KEY, client
 from shared.tracing.config import Tracing
 from shared.tracing.spans import Span
 
@@ -58,12 +61,20 @@ class Sender:
             self._waiting.extend(spans[:room])
             self._counts[DROPPED] += len(spans) - min(room, len(spans))
             if self._thread is None and not self._closing:
-                self._thread = threading.Thread(target=self._run, name="spans", daemon=True)
-                self._thread.start()
+                self._start()
             full = len(self._waiting) >= _BATCH
         self._woken.set()
         if full:
             self._hurry.set()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name="spans", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no thread is to be had, or the interpreter ends: the next span tries
+            log.exception("spans_cannot_be_sent")
+        else:
+            self._thread = thread
 
     def close(self, seconds: float = _LAST_SECONDS) -> None:
         """Send what waits, for this long at most; later spans are dropped."""
@@ -74,6 +85,11 @@ class Sender:
         self._hurry.set()
         if thread is not None:
             thread.join(seconds)
+        with self._lock:
+            left = len(self._waiting)
+        if left:
+            # Only told here: the end of the process does not wait for Redis, too.
+            log.warning("spans_left_behind", extra={"count": left})
 
     def _run(self) -> None:
         send: Send | None = None
@@ -118,19 +134,28 @@ class Sender:
         with self._lock:
             counts = +self._counts
             self._counts.clear()
-        if dropped := counts[DROPPED]:
-            log.warning("spans_dropped", extra={"count": dropped})
         for kind, number in counts.items():
             try:
                 client().hincrby(SPANS_KEY, kind, number)
-            except ConnectionFailed:
+            except (redis.RedisError, OSError):  # with any other than these the thread would end
                 with self._lock:
                     self._counts[kind] += number
+                continue
+            if kind == DROPPED:
+                log.warning("spans_dropped", extra={"count": number})
 
 
 class _Process:
     lock = threading.Lock()
     sender: Sender | None = None
+
+
+def _after_fork() -> None:
+    # The thread has stayed in the parent, which sends what waits there.
+    _Process.lock, _Process.sender = threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def emit(spans: Sequence[Span]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
@@ -79,11 +82,32 @@ def test_what_cannot_be_used_stops_the_start(receiver: pytest.MonkeyPatch, name:
     assert "HEADERS" not in name or value not in str(refused.value)
 
 
-def test_a_receiver_without_the_packages_stops_the_start(receiver: pytest.MonkeyPatch):
-    receiver.setattr(module, "find_spec", lambda name: None)
+@pytest.mark.parametrize("lacking", ["opentelemetry.sdk.trace", "opentelemetry.exporter"])
+def test_a_receiver_without_the_packages_stops_the_start(
+    receiver: pytest.MonkeyPatch, lacking: str
+):
+    def find(name: str) -> object:
+        if name.startswith(f"{lacking}."):
+            raise ModuleNotFoundError(name)
+        return None if name == lacking else object()
+
+    receiver.setattr(module, "find_spec", find)
 
     with pytest.raises(ImproperlyConfigured, match="make setup-otel"):
         read_tracing()
+
+
+def test_without_the_packages_every_kind_of_process_can_begin():
+    modules = ("scheduler_site.asgi", "scheduler_site.urls", "executions.celery_tasks")
+    code = (
+        "import sys; sys.modules.update(opentelemetry=None, google=None); import django; "
+        "django.setup(); from importlib import import_module; "
+        f"[import_module(name) for name in {modules!r}]"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("url", ["", "https://traces.example/trace/{trace_id}?orgId=1"])

@@ -89,8 +89,21 @@ def test_a_form_of_the_console_has_a_span_without_its_path_and_a_page_none(sent:
 def test_a_caller_who_is_not_authenticated_makes_no_span(sent: list[Span], db: None):
     ApiClient().get("/v1/tasks", traceparent=HEADER)
     ApiClient().get("/v1/nowhere", traceparent=HEADER)
+    # Refused before it was asked who calls; and a form for everyone.
+    ApiClient().get("/v1/tasks", accept="text/csv", traceparent=HEADER)
+    ApiClient().post("/login", traceparent=HEADER)
 
     assert sent == []
+
+
+def test_a_span_that_cannot_be_made_fails_no_call(
+    sent: list[Span], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(request_spans, "span_of_call", lambda *of: 1 / 0)
+
+    request_spans.emit(RequestFactory().get("/"), HttpResponse(), continue_trace(HEADER), 1.0, 2.0)
+
+    assert [one.message for one in caplog.records] == ["span_not_made"]
 
 
 def test_a_call_that_may_be_made_again_is_sent_with_its_answer(sent: list[Span]):
@@ -107,9 +120,13 @@ def test_a_call_that_may_be_made_again_is_sent_with_its_answer(sent: list[Span])
     assert [one.name for one in sent] == ["POST /v1/tasks"]
 
 
-@pytest.mark.parametrize("named", [{}, {"traceparent": HEADER.replace("-01", "-00")}])
-def test_a_trace_that_is_not_recorded_has_no_span(sent: list[Span], named: Any, db: None):
-    answer = ApiClient().post("/login", traceparent=named.get("traceparent", ""))
+@pytest.mark.parametrize(
+    ("header", "spans"), [("", 0), (HEADER.replace("-01", "-00"), 0), (HEADER, 1)]
+)
+def test_a_trace_that_is_not_recorded_has_no_span(
+    sent: list[Span], client: ApiClient, header: str, spans: int
+):
+    answer = client.get("/v1/tasks", traceparent=header)
 
     assert answer.headers["X-Trace-Id"]
-    assert sent == []
+    assert len(sent) == spans
