@@ -89,8 +89,8 @@ def note_ended(ended: Iterable[Ended]) -> None:
 
 def _write(chosen: Mapping[UUID, Mapping[UUID, int]]) -> None:
     if tenant_scope.current() is None:
-        numbers = {key: number for part in chosen.values() for key, number in part.items()}
-        sending.emit([span for facts in _read(numbers) for span in spans_of(facts)])
+        every = {key: number for part in chosen.values() for key, number in part.items()}
+        sending.emit([span for facts in _read(every) for span in spans_of(facts)])
         return
     for tenant_id, numbers in chosen.items():
         with tenant_scope.scoped(tenant_id):

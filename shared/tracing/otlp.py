@@ -31,7 +31,7 @@ _KINDS = {
 }
 _SCOPE = "punctual"
 #: How long one post may take with all its repeats: less than the end of a process waits.
-_SECONDS = 5.0
+_SECONDS = 3.0
 
 
 class _GivenIds(IdGenerator):

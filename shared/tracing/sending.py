@@ -32,7 +32,7 @@ MOST_WAITING = 4096
 _BATCH = 512
 _GATHER_SECONDS = 2.0
 #: How long the end of the process waits for what is left to be sent.
-_LAST_SECONDS = 6.0
+_LAST_SECONDS = 4.0
 
 #: Sends spans and returns whether the receiver took them; it may take seconds.
 Send = Callable[[Sequence[Span]], bool]

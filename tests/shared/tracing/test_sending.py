@@ -29,6 +29,16 @@ def span(number: int = 1) -> Span:
     )
 
 
+def taking(taken: list[Span]) -> sending.Send:
+    """Return a way out that takes every span."""
+
+    def send(spans: Sequence[Span]) -> bool:
+        taken.extend(spans)
+        return True
+
+    return send
+
+
 @pytest.fixture(autouse=True)
 def _no_counts(db: None) -> None:
     client().delete(SPANS_KEY)
@@ -50,7 +60,7 @@ class Slow:
 
 def test_the_end_of_the_process_sends_what_waits():
     taken: list[Span] = []
-    sender = Sender(lambda: lambda spans: not taken.extend(spans))
+    sender = Sender(lambda: taking(taken))
 
     sender.put([span(1), span(2)])
     sender.put([span(3)])
@@ -95,7 +105,7 @@ def test_what_the_receiver_does_not_take_is_dropped(fault: str):
 
 def test_after_the_end_a_span_is_dropped():
     taken: list[Span] = []
-    sender = Sender(lambda: lambda spans: not taken.extend(spans))
+    sender = Sender(lambda: taking(taken))
     sender.close()
 
     sender.put([span()])
@@ -132,7 +142,7 @@ def test_counts_are_kept_while_redis_takes_none(monkeypatch: pytest.MonkeyPatch,
 
 def test_where_no_thread_can_begin_the_next_span_tries_again(monkeypatch: pytest.MonkeyPatch):
     taken: list[Span] = []
-    sender = Sender(lambda: lambda spans: not taken.extend(spans))
+    sender = Sender(lambda: taking(taken))
 
     def no_thread(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -171,7 +181,7 @@ def test_a_forked_process_sends_its_own_spans_by_a_thread_of_its_own(
     heard, said = os.pipe()
 
     def send(spans: Sequence[Span]) -> bool:
-        os.write(said, b"".join(b"%d " % one.attributes["n"] for one in spans))
+        os.write(said, "".join(f"{one.attributes['n']} " for one in spans).encode())
         return True
 
     monkeypatch.setattr(sending, "_connect", lambda tracing: send)
