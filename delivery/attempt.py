@@ -25,15 +25,7 @@ from delivery.http_messages import Request, encode_request
 from delivery.masked_answer import judged_answer
 from delivery.outcome import Outcome, decide
 from delivery.plain_request import call_of, is_plain, write
-from delivery.plan import (
-    Moment,
-    Plan,
-    Shape,
-    compose,
-    plan_of,
-    read_shape,
-    template_values,
-)
+from delivery.plan import Moment, Plan, Shape, compose, plan_of, read_shape, template_values
 from delivery.signing import parse_secret
 from shared import execution_tokens
 from shared.addresses import AllowList, TargetUrl, UrlError

@@ -92,6 +92,26 @@ def _due_now() -> None:
     Execution.objects.filter(status="RETRYING").update(due_at=database_now())
 
 
+def _refused_then_called_back(hook: HttpReceiver) -> Sequence[Any]:
+    """Refuse the first attempt, accept the second and end it; return both requests."""
+    prepare()
+    hook.status = 503
+    _work(release())
+    _due_now()
+    hook.status = 202
+    _work(release())
+    first, second = hook.requests
+    trace_id = second.headers["traceparent"].split("-")[1]
+    answer = api().post(
+        f"/v1/executions/{first.headers['webhook-id']}/complete",
+        {"result": {"secret": CANARY}},
+        x_execution_token=second.headers["x-execution-token"],
+        traceparent=f"00-{trace_id}-{RECEIVERS}-01",
+    )
+    assert answer.status_code == 200, answer.content
+    return first, second
+
+
 def _parts(spans: Sequence[Seen], trace_id: str) -> dict[str, Seen]:
     return {one.name: one for one in spans if one.trace_id == trace_id}
 
@@ -104,23 +124,10 @@ def test_one_trace_leads_from_the_call_to_the_receiver_and_from_its_callback_to_
             "/v1/tasks", _body(hook, completion="callback"), idempotency_key="1", **NAMED
         )
         assert answer.status_code == 201, answer.content
-        prepare()
-        hook.status = 503
-        _work(release())
-        _due_now()
-        hook.status = 202
-        _work(release())
-        first, second = hook.requests
-        retried = second.headers["traceparent"].split("-")[1]
-        called_back = api().post(
-            f"/v1/executions/{first.headers['webhook-id']}/complete",
-            {"result": {"secret": CANARY}},
-            x_execution_token=second.headers["x-execution-token"],
-            traceparent=f"00-{retried}-{RECEIVERS}-01",
-        )
-        assert called_back.status_code == 200, called_back.content
+        first, second = _refused_then_called_back(hook)
         spans, bodies = receiver.spans, receiver.bodies
 
+    retried = second.headers["traceparent"].split("-")[1]
     # From the call to the receiver's header.
     one = _parts(spans, TRACE)
     call, attempt, request = one["POST /v1/tasks"], one["process default"], one["POST"]
