@@ -72,9 +72,10 @@ def _endpoint() -> str:
     if not own:
         name, common = _ENDPOINT, env.text("OTEL_EXPORTER_OTLP_ENDPOINT")
         own = f"{common.rstrip('/')}{_PATH}" if common else ""
-    if own and not _is_url(own):
+    # The URL is in the log when the receiver is away, and in the report of the settings.
+    if own and (not _is_url(own) or "?" in own or "#" in own):
         raise ImproperlyConfigured(
-            f"{name} must be an http or https URL without user and password, such as "
+            f"{name} must be an http or https URL without user, password and query, such as "
             f"http://127.0.0.1:4318; a key goes into {_HEADERS}"
         )
     return own

@@ -63,6 +63,8 @@ def test_one_variable_turns_all_of_it_off(receiver: pytest.MonkeyPatch):
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:key@collector:4318"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:port"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318?key=k1"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://collector/v1/traces?key=k1"),
         ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://collector:4317"),
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "key"),
