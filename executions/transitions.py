@@ -16,7 +16,7 @@ from uuid import UUID
 
 from executions import run_signals
 from executions.choices import AttemptOutcome, Status, Trigger
-from executions.ledger import budget_charges, final_log, minute_stats, settling, totals
+from executions.ledger import budget_charges, final_log, minute_stats, settling, spans, totals
 from executions.ledger.days import ensure_days_of
 from executions.ledger.settling import Moved, Settled, joined
 from shared.conf import conf
@@ -224,6 +224,7 @@ def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
         budget_charges.charge(moved, finishes, gated)
         minute_stats.count([row.ended for row in moved], totals.of_attempts(moved, finishes))
         settling.note_lines(moved, finishes)
+        spans.note_ended(moved)
 
 
 def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:
@@ -288,11 +289,7 @@ def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
     """
     if not ids:
         return []
-    parameters = {
-        "ids": list(ids),
-        "reason": reason,
-        "grace": CANCEL_GRACE_SECONDS,
-    }
+    parameters = {"ids": list(ids), "reason": reason, "grace": CANCEL_GRACE_SECONDS}
     marked = rows("complete/request_cancel", parameters)
     run_signals.tell([row[2] for row in marked])
     return [row[0] for row in marked]

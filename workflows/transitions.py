@@ -10,7 +10,7 @@ from uuid import UUID
 from executions import run_signals
 from executions.changes.paused_places import reasons_to_hold
 from executions.choices import Status, Trigger
-from executions.ledger import final_log, minute_stats, settling, totals
+from executions.ledger import final_log, minute_stats, settling, spans, totals
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
 from executions.ledger.minute_stats import Ended, Kind
@@ -160,6 +160,7 @@ def _settle(moved: Sequence[tuple[Any, ...]], finishes: Sequence[Finish]) -> Non
         [Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in unsuccessful],
         finishes,
     )
+    spans.note_ended(Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in moved)
 
 
 def archive_unbegun(ended: Sequence[RunRow]) -> None:
