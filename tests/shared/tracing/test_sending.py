@@ -166,7 +166,7 @@ def test_what_the_end_of_the_process_leaves_behind_is_told(caplog: pytest.LogCap
     sender.close(0)
 
     assert [(one.message, one.__dict__["count"]) for one in caplog.records] == [
-        ("spans_left_behind", 3)
+        ("spans.left_behind", 3)
     ]
     slow.may.set()
     sender.close(60)
