@@ -95,6 +95,7 @@ class Plans:
                 "explain",
                 "destinations",
                 "workflow_ends",
+                "workflow_runs",
                 "metric_reads",
                 "totals",
                 "doctor",
