@@ -50,13 +50,12 @@ def begin_steps(
     """
     made = [(row, plan, begin) for row, plan, begins in begun for begin in begins]
     if not made:
-        return together(PLAN_ONCE, *before, *after, PLAN_FREELY)[1 + len(before) : -1]
+        return together(*before, *after)[len(before) :]
     tenants = sorted({row.tenant_id for row, _, _ in made})
     # The race: a suspension that begins now would not see them.
     shared = [standing_pauses.sharing(tenant_id) for tenant_id in tenants]
-    holding = paused_places.asking(tenants)
-    *_, places, _ = together(PLAN_ONCE, *before, *shared, holding, PLAN_FREELY)
-    reason = paused_places.reasons_of(places.rows)
+    holding = together(*before, *shared, paused_places.asking(tenants))[-1].rows
+    reason = paused_places.reasons_of(holding)
     asked = [
         *_of_children([one for one in made if one[2].child is not None]),
         *_of_calls([one for one in made if one[2].child is None], reason),

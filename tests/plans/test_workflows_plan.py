@@ -27,8 +27,6 @@ pytestmark = pytest.mark.django_db
 #: Statements of which a recorder keeps one plan.
 _KEPT = (
     "complete/finish",
-    "workflow_runs/append_ends",
-    "pausing/holding",
     "workflow_runs/insert_steps",
     "workflow_runs/update",
     "dispatch/claim_these",
