@@ -218,8 +218,8 @@ WORKFLOWS = (
         "a step starts before due work that waits for the capacity of its pool",
         (f"{_HANDING_ON}::test_there_is_no_chance_where_due_work_waits_for_capacity",),
         "executions/dispatch/handing_on.py",
-        "scarcity.without(capacity_by_pool())",
-        "frozenset(capacity_by_pool())",
+        "scarcity.without(self._with_workers())",
+        "frozenset(self._with_workers())",
     ),
     one(
         "one-place-for-many-steps",
