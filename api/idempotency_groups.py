@@ -7,8 +7,11 @@
    together, and their answers are stored with the COMMIT;
 3. it wakes them all, and makes the first call that has arrived meanwhile the next leader.
 
-A call without company is a group of one and does not wait. Groups that follow each other begin a
-few milliseconds apart, so that each is worth its transaction. A second call under a key that
+A call without company is a group of one and does not wait. Groups that follow each other begin some
+milliseconds apart, so that each is worth its transaction: the longer a group takes, because the
+machine is busy or the calls are many, the later the next one begins and the more calls it has. So a
+tenant's crowd has a transaction under way for a part of the time only, and leaves the rest to other
+tenants. A second call under a key that
 waits or runs here gets 409 at once. A replay, a key that is locked elsewhere, and every call of a
 group that fails runs alone afterwards, as with ``@idempotent``. If the group was committed after
 all, the call finds its answer under its key.
@@ -50,8 +53,9 @@ logger = structlog.get_logger(__name__)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
-#: Time from the start of a group to the start of the next one, where calls waited for it.
-_APART_SECONDS = 0.012
+#: Time from the start of a group to the start of the next one, where calls waited for it: at least
+#: this, as many times what the group took, and at most that.
+_APART_SECONDS, _TIMES, _MOST_APART_SECONDS = 0.012, 2.0, 0.03
 
 #: An answer that is frozen already, or the refusal of a call that changed nothing.
 Outcome = HttpResponse | PunctualError
@@ -103,6 +107,11 @@ def idempotent_together(together: Together) -> Callable[[Handler], Handler]:
         return cast(Handler, once)
 
     return decorate
+
+
+def apart(took: float) -> float:
+    """Return how long after the start of a group that took so long the next one may start."""
+    return min(max(_APART_SECONDS, _TIMES * took), _MOST_APART_SECONDS)
 
 
 class _Member:
@@ -166,7 +175,7 @@ class _Groups:
     def _lead(self, leader: _Member) -> None:
         group = [leader]
         _wait_until(leader.leads_from)
-        following_from = time.monotonic() + _APART_SECONDS
+        began = time.monotonic()
         try:
             # Takes one of the tenant's few places; more callers gather until its turn.
             with queue_of(leader.call.tenant):
@@ -175,7 +184,7 @@ class _Groups:
         except Exception as error:  # noqa: BLE001 - undone; each call alone shows its own fault
             logger.warning("calls go alone", calls=len(group), error=type(error).__name__)
         finally:
-            self._wake(group, following_from)
+            self._wake(group, began + apart(time.monotonic() - began))
 
     def _gathered(self, tenant: UUID) -> list[_Member]:
         with self._lock:

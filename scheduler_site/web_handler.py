@@ -2,7 +2,9 @@
 
 Every view and middleware here is synchronous. Django's own handler for ASGI makes a thread for each
 request and changes threads at each border between its asynchronous middleware and a view; that
-costs as much as a small request itself, and many threads slow each other down.
+costs as much as a small request itself, and many threads slow each other down. The threads are
+shared by tenants (``shared.fair_slots``): a crowd of one tenant leaves the last of them to others,
+and requests that wait for a thread get it by shares, not in the order in which they came.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from django.http import FileResponse, StreamingHttpResponse
 from django.urls import set_script_prefix
 
 from api.protocol.body_limit import Message
+from api.protocol.known_callers import sharer_of
 from api.protocol.rate_limits import THREADS
+from shared.fair_slots import Caller, FairSlots
 
 
 class ThreadedHandler(ASGIHandler):
@@ -32,6 +36,8 @@ class ThreadedHandler(ASGIHandler):
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="web")
+        # As many as there are threads: a request that has a slot finds a thread at once.
+        self._slots = FairSlots(THREADS)
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
         """Answer one request; send nothing to a caller who leaves before the body has arrived."""
@@ -43,7 +49,8 @@ class ThreadedHandler(ASGIHandler):
             return
         run = copy_context().run
         loop = asyncio.get_running_loop()
-        response = await loop.run_in_executor(self._threads, run, self._respond, scope, body)
+        async with self._slots.slot(Caller(sharer_of(scope))):
+            response = await loop.run_in_executor(self._threads, run, self._respond, scope, body)
         await self.send_response(response, send)
 
     def _respond(self, scope: Message, body: Any) -> Any:

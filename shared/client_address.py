@@ -8,6 +8,7 @@ peer it ignores the header.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, Protocol
 
@@ -22,14 +23,12 @@ class _HasMeta(Protocol):
 
 def client_address(request: _HasMeta) -> str:
     """Return the caller's IP address; empty where there is none, or a proxy gave no valid one."""
-    found = _parsed(request.META.get("REMOTE_ADDR"))
-    return "" if found is None else str(found)
+    return _spelled(request.META.get("REMOTE_ADDR"))
 
 
 def socket_address(scope: Mapping[str, Any]) -> str:
     """Return the address of a socket's caller, from its ASGI scope; empty where there is none."""
-    found = _parsed((scope.get("client") or ("",))[0])
-    return "" if found is None else str(found)
+    return _spelled((scope.get("client") or ("",))[0])
 
 
 def counted_address(request: _HasMeta) -> str:
@@ -37,6 +36,13 @@ def counted_address(request: _HasMeta) -> str:
     found = _parsed(request.META.get("REMOTE_ADDR"))
     if isinstance(found, IPv6Address):
         return str(ip_network((int(found), _IPV6_PREFIX), strict=False))
+    return "" if found is None else str(found)
+
+
+# A request asks several times, and callers call again.
+@lru_cache(maxsize=4096)
+def _spelled(text: str | None) -> str:
+    found = _parsed(text)
     return "" if found is None else str(found)
 
 

@@ -103,7 +103,9 @@ def together(*asked: Asked, meanwhile: Callable[[], object] | None = None) -> li
     """
     session: Any = connection
     session.ensure_connection()
-    session.bind()
+    if session.get_autocommit():
+        # Within a transaction the first statement sends the binding in the same round trip.
+        session.bind()
     with ExitStack() as open_cursors:
         with connection.wrap_database_errors, connection.connection.pipeline():
             cursors = _sent(asked, open_cursors)
@@ -133,8 +135,9 @@ def sent_with_commit() -> Iterator[Callable[[str, dict[str, Any]], None]]:
     that they hold their locks as briefly as possible. The end of the transaction raises their
     error and rolls back. A transaction that rolls back anyway does not run them.
     """
+    session: Any = connection
     with ExitStack() as until_committed:
-        with transaction.atomic(durable=True):
+        with session.binding_late(), transaction.atomic(durable=True):
             with _holding_back() as held:
                 yield lambda path, parameters: held.insert(0, ([(path, parameters)], _nothing))
             cursors: list[CursorWrapper] = []

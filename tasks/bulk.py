@@ -25,7 +25,7 @@ from tasks.limits import Limits
 from tasks.models import Task
 from tasks.repeats import Repeats
 from tasks.standing_pauses import share
-from tasks.validation.bodies import parse_create, parse_one_of_many
+from tasks.validation.bodies import parse_one_of_many
 
 MAX_TASKS = 10_000
 #: A larger chunk would not fit into the socket while the database works on the one before.
@@ -130,7 +130,7 @@ def create_for_each(asked: Sequence[tuple[Call, Any]]) -> list[Created | Punctua
     The calls have one time and share the parts that they read. The caller's transaction must share
     the tenant's pauses. Raise when not all valid tasks can be created; then none is.
     """
-    parsed = [_parse_alone(body, call) for call, body in asked]
+    parsed = [_parse(body, call) for call, body in asked]
     valid = [
         (call, result)
         for (call, _), result in zip(asked, parsed, strict=True)
@@ -188,13 +188,6 @@ def _prepare_each(first: Call, valid: _Valid, refused: Mapping[int, PunctualErro
         actors=[call.actor for call, _ in kept],
         now=first.now,
     )
-
-
-def _parse_alone(body: Any, call: Call) -> Definition | PunctualError:
-    try:
-        return parse_create(body, now=call.now, limits=call.limits, repeats=call.repeats)
-    except PunctualError as refused:
-        return refused
 
 
 def _parse(body: Any, call: Call) -> Definition | PunctualError:

@@ -61,6 +61,11 @@ def sharing(tenant_id: UUID) -> tuple[str, dict[str, UUID]]:
     return "standing/share_pauses", {"tenant": tenant_id}
 
 
+def sharing_from_now(tenant_id: UUID) -> tuple[str, dict[str, UUID]]:
+    """Return the statement that does the same, and returns the database's time once it has."""
+    return "standing/share_pauses_from_now", {"tenant": tenant_id}
+
+
 def own(tenant_id: UUID) -> None:
     """Keep tasks of the tenant from being made, edited or resumed until this transaction ends."""
     rows("standing/own_pauses", {"tenant": tenant_id})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -49,6 +50,17 @@ hypothesis_settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("punctual")
+
+
+#: Containers that a test makes before Python looks for circles among them.
+_YOUNG = 10_000
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the tests themselves, millions of objects, from the search for circles."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG)
 
 
 #: Seconds after which the product takes work in smaller parts.

@@ -76,12 +76,12 @@ TASK_FILTERS = {
 
 def _ask(tenant_id: UUID) -> list[Asked]:
     # From here on no pause begins and no calendar is deleted until the tasks are stored.
-    return [standing_pauses.sharing(tenant_id), ("leases/database_time", {})]
+    return [standing_pauses.sharing_from_now(tenant_id)]
 
 
 def _create(views: Sequence[TasksView], done: Sequence[Done]) -> list[Outcome]:
     """Create a task for each call of a tenant."""
-    first, now = views[0], done[-1].rows[0][0]
+    first, [(now,)] = views[0], done[0].rows
     call = bulk.Call(first.tenant_id, first.actor, now, limits_of(first.tenant_id))
     asked = [
         (replace(call, actor=view.actor, show=partial(_show, view)), view.request.data)

@@ -6,6 +6,8 @@ import hmac
 import logging
 from datetime import datetime, timedelta
 from time import monotonic
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db.models import Q
 from django.utils import timezone
@@ -14,6 +16,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from api.protocol import known_callers
 from api.protocol.authentication import Credentials, Token, bearer_token
 from api.tenants.json_web_tokens import Claims, TokenRefused, is_token, verify
 from shared import tenant_scope
@@ -21,10 +24,11 @@ from shared.client_address import client_address
 from shared.conf import conf
 from shared.exceptions import Forbidden
 from shared.networks import holds
-from shared.sql import json_value, rows
+from shared.sql import rows
 from shared.tenant_scope import Purpose
 from tenants.models import ApiKey, Tenant
-from tenants.quotas.known import note
+from tenants.models.api_key import is_valid
+from tenants.quotas.known import note_columns
 from tenants.services.api_keys import hash_key
 from tenants.suspension import TenantSuspended
 
@@ -39,29 +43,29 @@ _MAX_KEY_LENGTH = 512
 _REFUSAL_NOTED_EVERY_SECONDS = 10.0
 #: Issuer and reason -> when the log had it; as many as there are issuers and reasons.
 _noted: dict[tuple[str, str], float] = {}
-#: The columns of a key, and of its tenant, in the order of the statement.
-_KEY = (
-    "id",
-    "prefix",
-    "key_hash",
-    "scopes",
-    "owner",
-    "sees_payloads",
-    "expires_at",
-    "addresses",
-    "last_used_at",
-    "revoked_at",
-)
-_TENANT = (
-    "id",
-    "name",
-    "unlimited",
-    "idempotency_required",
-    "idempotency_seconds",
-    "suspended_at",
-    "tier",
-    "quotas",
-)
+
+
+class _Key(NamedTuple):
+    """A key and its tenant, in the order of the columns of the statement that finds them."""
+
+    id: UUID
+    prefix: str
+    key_hash: bytes
+    scopes: list[str]
+    owner: bool
+    sees_payloads: bool
+    expires_at: datetime | None
+    addresses: list[str]
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    tenant_id: UUID
+    tenant_name: str
+    unlimited: bool
+    idempotency_required: bool
+    idempotency_seconds: int
+    suspended_at: datetime | None
+    tier: str
+    quotas: Any
 
 
 class AddressNotAllowed(Forbidden):
@@ -84,15 +88,16 @@ class ApiKeyAuthentication(BaseAuthentication):
             return None
         key = _find(token)
         now = timezone.now()
-        if key is None or not key.is_valid_at(now):
+        if key is None or not is_valid(key.revoked_at, key.expires_at, now):
             raise AuthenticationFailed(_REFUSED)
         address = client_address(request)
         if not holds(key.addresses, address):
             shown = address or "an unknown address"
             raise AddressNotAllowed(f"This key may not be used from {shown}.")
-        if key.tenant.suspended_at is not None:
+        if key.suspended_at is not None:
             raise TenantSuspended
         tenant_scope.enter(key.tenant_id)
+        known_callers.note(request.META["HTTP_AUTHORIZATION"], key.tenant_id)
         _note_use(key, now, address)
         credentials = credentials_of(key)
         return credentials, credentials
@@ -125,6 +130,7 @@ class JsonWebTokenAuthentication(BaseAuthentication):
         if tenant.suspended_at is not None:
             raise TenantSuspended
         tenant_scope.enter(tenant.pk)
+        known_callers.note(request.META["HTTP_AUTHORIZATION"], tenant.pk)
         credentials = credentials_of_token(claims, tenant)
         return credentials, credentials
 
@@ -160,26 +166,25 @@ def credentials_of_token(claims: Claims, tenant: Tenant) -> Credentials:
     )
 
 
-def credentials_of(key: ApiKey) -> Credentials:
+def credentials_of(key: _Key) -> Credentials:
     """Return the credentials that the REST edge sees of a key."""
-    tenant = key.tenant
     return Credentials(
-        tenant_id=tenant.id,
-        tenant_name=tenant.name,
+        tenant_id=key.tenant_id,
+        tenant_name=key.tenant_name,
         key_id=key.id,
         name=f"api_key:{key.prefix}",
         scopes=frozenset(key.scopes),
         owner=key.owner,
         sees_payloads=key.sees_payloads,
         expires_at=key.expires_at,
-        unlimited=tenant.unlimited,
-        limits=note(tenant),
-        idempotency_required=tenant.idempotency_required,
-        idempotency_seconds=tenant.idempotency_seconds,
+        unlimited=key.unlimited,
+        limits=note_columns(key.tenant_id, key.tier, key.quotas, key.unlimited),
+        idempotency_required=key.idempotency_required,
+        idempotency_seconds=key.idempotency_seconds,
     )
 
 
-def _find(token: str) -> ApiKey | None:
+def _find(token: str) -> _Key | None:
     if not 0 < len(token) <= _MAX_KEY_LENGTH:
         return None
     digest = hash_key(token)
@@ -187,19 +192,17 @@ def _find(token: str) -> ApiKey | None:
         found = rows("api_keys/find", {"hash": digest})
     if not found:
         return None
-    # Built here: the framework takes longer to word its statement than to run it.
-    key = ApiKey(**dict(zip(_KEY, found[0], strict=False)))
-    found[0] = (*found[0][:-1], json_value(found[0][-1]))
-    key.tenant = Tenant(**dict(zip(_TENANT, found[0][len(_KEY) :], strict=True)))
+    # No model: the framework takes longer to make one than the database to find it.
+    key = _Key._make(found[0])
     return key if hmac.compare_digest(bytes(key.key_hash), digest) else None
 
 
-def _note_use(key: ApiKey, now: datetime, address: str) -> None:
+def _note_use(key: _Key, now: datetime, address: str) -> None:
     stale = now - _USE_NOTED_EVERY
     if key.last_used_at is None or key.last_used_at < stale:
         # Asked again in the statement: of many requests at once, one writes.
         unnoted = Q(last_used_at__isnull=True) | Q(last_used_at__lt=stale)
-        ApiKey.objects.filter(unnoted, pk=key.pk).update(
+        ApiKey.objects.filter(unnoted, pk=key.id).update(
             last_used_at=now, last_used_address=address
         )
 

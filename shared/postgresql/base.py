@@ -14,7 +14,8 @@ was set inside a transaction ends with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import Error
@@ -37,6 +38,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*args, **options)
         #: The binding that the open transaction has set; None where it has set none.
         self._local: Binding | None = None
+        #: Whether a transaction that begins now is bound with its first statement.
+        self._binds_late = False
         # First of all wrappers, so that the others see statements alone.
         self.execute_wrappers.append(self._bound)
 
@@ -65,11 +68,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         Replaces a session that is closed or was interrupted in a statement. Outside of a
         transaction no work is lost with it. Binds the session before a transaction begins, so that
-        the binding outlives it.
+        the binding outlives it; within :meth:`binding_late` the transaction binds itself.
         """
         if not self.in_atomic_block and _is_out_of_order(self.connection):
             self.close()
-        if not (autocommit or self.in_atomic_block):
+        if not (autocommit or self.in_atomic_block or self._binds_late):
             self.bind()
         try:
             super().set_autocommit(autocommit, force_begin_transaction_with_broken_autocommit)
@@ -78,6 +81,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 self.close()
             raise
         self._local = None
+
+    @contextmanager
+    def binding_late(self) -> Iterator[None]:
+        """Bind a transaction that begins within the block for itself, with its first statement.
+
+        For transactions that begin with statements in one round trip: the binding shares it, and
+        the session keeps the one that the next request needs first, to find its key.
+        """
+        before, self._binds_late = self._binds_late, True
+        try:
+            yield
+        finally:
+            self._binds_late = before
 
     def bind(self) -> None:
         """Bind the session to the tenant in scope, unless it is; one round trip at most."""
@@ -129,7 +145,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._note(wanted)
             return answer
         with self.wrap_database_errors:
-            self._send(wanted)
+            self._send(wanted, in_pipeline=self._in_pipeline())
         return execute(sql, params, many, context)
 
     def _missing(self) -> Binding | None:

@@ -18,6 +18,11 @@ def everywhere() -> list[str]:
     return []
 
 
+def is_valid(revoked_at: datetime | None, expires_at: datetime | None, moment: datetime) -> bool:
+    """Return whether a key with these columns is neither revoked nor expired."""
+    return revoked_at is None and (expires_at is None or expires_at > moment)
+
+
 class ApiKey(models.Model):
     """An API key. Only its hash is stored; people recognise it by ``prefix``.
 
@@ -68,5 +73,4 @@ class ApiKey(models.Model):
 
     def is_valid_at(self, moment: datetime) -> bool:
         """Return whether the key is neither revoked nor expired."""
-        expired = self.expires_at is not None and self.expires_at <= moment
-        return self.revoked_at is None and not expired
+        return is_valid(self.revoked_at, self.expires_at, moment)

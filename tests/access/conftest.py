@@ -16,6 +16,7 @@ from executions.triggering import receiver_requests, test_delivery
 from shared import payload_sight
 from shared.conf import conf
 from tenants.services import invitations
+from tests.access.stored_rows import StoredRows
 from tests.access.world import Caller, World, make_callers, make_world, undone
 
 
@@ -60,3 +61,19 @@ def callers(world: World) -> Iterator[dict[str, Caller]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "PUNCTUAL", conf())  # put back what trusting an issuer changes
         yield make_callers(world)
+
+
+@pytest.fixture(scope="module")
+def _stored_rows(world: World) -> Iterator[StoredRows]:
+    """Return the rows of the world's tenant; at the end, fail if a change of them was not seen."""
+    rows = StoredRows(world.tenant)
+    yield rows
+    rows.remember()
+    assert rows.missed() == []
+
+
+@pytest.fixture
+def stored(db: None, _stored_rows: StoredRows) -> StoredRows:
+    """Return the rows of the world's tenant, as they are when the test begins."""
+    _stored_rows.remember()
+    return _stored_rows

@@ -6,22 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db.models import QuerySet
-from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
 from shared import execution_tokens
-from tasks.models import Task, TaskRevision
-from tenants.models import ApiKey, Tenant
 from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
 from tests.access.rights import OWN_TOKEN
+from tests.access.stored_rows import StoredRows
 from tests.access.world import (
     SEEN_BY_ADMINS,
     SEEN_BY_NONE,
     SEEN_BY_READERS,
     Caller,
     World,
-    rows_of,
     undone,
 )
 from tests.support.api import ApiClient
@@ -57,29 +53,10 @@ def test_every_operation_of_the_document_is_in_the_table():
     assert {operation.name for operation in (*OPERATIONS, *BY_TOKEN)} == documented
 
 
-def test_a_change_of_any_of_the_tenants_rows_is_seen(world: World):
-    def changed_by(queryset: QuerySet[Any], **values: Any) -> list[str]:
-        with undone():
-            assert queryset.update(**values)
-            return _changed(before, rows_of(world.tenant))
-
-    before = rows_of(world.tenant)
-    tenant, task = world.tenant.pk, world.ids["task_id"]
-
-    assert changed_by(Tenant.objects.filter(pk=tenant), name="Other") == ["tenants.Tenant"]
-    assert changed_by(Task.objects.filter(pk=task), name="Other") == ["tasks.Task"]
-    revisions = TaskRevision.objects.filter(task_id=task)
-    assert changed_by(revisions, changed_by="x") == ["tasks.TaskRevision"]
-    keys = ApiKey.objects.filter(tenant_id=tenant)
-    assert changed_by(keys, name="x") == ["tenants.ApiKey"]
-    assert changed_by(keys, last_used_at=timezone.now()) == []
-
-
 @pytest.mark.parametrize("operation", OPERATIONS, ids=_id)
 def test_a_call_is_made_with_its_rights_only_and_shows_what_they_may_see(
-    world: World, callers: dict[str, Caller], operation: Operation
+    world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
 ):
-    before = rows_of(world.tenant)
     for kind, caller in callers.items():
         with undone():
             answer = operation.ask(world, caller, kind.replace(" ", "-"))
@@ -87,22 +64,22 @@ def test_a_call_is_made_with_its_rights_only_and_shows_what_they_may_see(
             kept = stored_answers()
             assert [text for text in _SECRETS if text in kept] == [], kind
             if answer.status_code >= 400 or caller.foreign:
-                assert _changed(before, rows_of(world.tenant)) == [], kind
+                assert stored.changed() == [], kind
 
 
 @pytest.mark.parametrize(
     "operation", [one for one in OPERATIONS if "{" in one.call and one.foreign == 404], ids=_id
 )
-def test_what_is_not_there_is_404(world: World, callers: dict[str, Caller], operation: Operation):
-    before = rows_of(world.tenant)
+def test_what_is_not_there_is_404(
+    world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
+):
     for number, unknown in enumerate(_UNKNOWN):
         nowhere = replace(world, ids=dict.fromkeys(world.ids, unknown))
         with undone():
             answer = operation.ask(nowhere, callers["an owner's key"], f"nowhere-{number}")
             assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), unknown
             # The refusal is what the key stands for from now on.
-            changed = set(_changed(before, rows_of(world.tenant)))
-            assert changed <= {"tenants.IdempotencyRecord"}
+            assert set(stored.changed()) <= {"tenants.IdempotencyRecord"}
 
 
 @pytest.mark.parametrize(
@@ -124,18 +101,17 @@ def test_a_repeat_under_the_same_idempotency_key_checks_the_rights_again(
 
 @pytest.mark.parametrize("operation", BY_TOKEN, ids=lambda operation: operation.name)
 def test_no_key_does_what_the_executions_own_token_is_for(
-    world: World, callers: dict[str, Caller], operation: Operation
+    world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
 ):
     other = execution_tokens.make(str(world.ids["execution_id"]), 1)
     path = world.path(operation.call.split()[1])
-    before = rows_of(world.tenant)
 
     for kind, caller in callers.items():
         if kind != OWN_TOKEN:
             assert operation.ask(world, caller, "x").status_code == 401, kind
     strange = ApiClient().post(path, operation.body, x_execution_token=other)
     assert strange.status_code == 401
-    assert _changed(before, rows_of(world.tenant)) == []
+    assert stored.changed() == []
     own = ApiClient().post(path, operation.body, x_execution_token=world.token)
     assert own.status_code in (200, 409), own.content
 
@@ -159,7 +135,3 @@ def _may_see(operation: Operation, caller: Caller) -> bool:
     if not operation.permits(caller):
         return False
     return not operation.is_change or operation.seen_with in caller.scopes
-
-
-def _changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    return [label for label in before if before[label] != after[label]]

@@ -17,7 +17,8 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 
 from tests.access.operations import OPERATIONS, Operation
-from tests.access.world import Caller, World, rows_of, undone
+from tests.access.stored_rows import StoredRows
+from tests.access.world import Caller, World, undone
 from tests.support.hostile_json import HOSTILE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -97,9 +98,9 @@ _BODIES = [
 
 @pytest.mark.parametrize("operation", _BODIES, ids=lambda one: one.name)
 def test_a_body_that_is_wrong_is_refused_with_its_place_and_stores_nothing(
-    world: World, callers: dict[str, Caller], operation: Operation
+    world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
 ) -> None:
-    caller, before = callers["an owner's key"], rows_of(world.tenant)
+    caller = callers["an owner's key"]
     method, template = operation.call.split()
     with undone():
         good = orjson.dumps(_good(world, caller, operation))
@@ -126,9 +127,7 @@ def test_a_body_that_is_wrong_is_refused_with_its_place_and_stores_nothing(
             for error in errors:
                 assert error["pointer"].startswith("#"), (said, problem)
                 assert error["message"], (said, problem)
-            after = rows_of(world.tenant)
-            changed = {label for label in before if before[label] != after[label]}
-            assert changed <= {"tenants.IdempotencyRecord"}, said
+            assert set(stored.changed()) <= {"tenants.IdempotencyRecord"}, said
     assert refused >= len(HOSTILE)
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from tenants.models import Tenant
 from tests.access.command_words import BY_ID, OF_INSTALLATION, STRANGER, WITHOUT_ROWS, WORDS
+from tests.access.stored_rows import StoredRows
 from tests.access.world import (
     SEEN_BY_ADMINS,
     SEEN_BY_NONE,
     SEEN_BY_READERS,
     World,
-    rows_of,
     undone,
 )
 from tests.support.api import make_tenant
@@ -41,14 +41,13 @@ def test_every_command_is_in_a_table_and_those_that_are_told_a_tenant_in_theirs(
 
 @pytest.mark.parametrize("command", WORDS)
 def test_no_command_for_a_tenant_shows_or_changes_anything_of_another(
-    world: World, stranger: Tenant, command: str
+    world: World, stored: StoredRows, stranger: Tenant, command: str
 ):
-    before = rows_of(world.tenant)
     with undone():
         said = _ask(world, command, STRANGER)
-        changed = rows_of(world.tenant) != before
+        changed = stored.changed()
 
-    assert not changed, said
+    assert changed == [], said
     for canary in (SEEN_BY_READERS, SEEN_BY_ADMINS, SEEN_BY_NONE):
         # An error may repeat what was typed.
         typed = canary in WORDS[command]
@@ -84,15 +83,16 @@ def test_a_command_that_names_an_object_does_so_by_its_whole_right_and_shows_no_
 
 
 @pytest.mark.parametrize("command", BY_ID)
-def test_a_command_that_names_no_object_changes_nothing(world: World, command: str):
-    before = rows_of(world.tenant)
+def test_a_command_that_names_no_object_changes_nothing(
+    world: World, stored: StoredRows, command: str
+):
     unknown = "01a1fa7a-b5a5-75e2-b563-27366f1a90a5"
     with undone():
         words = BY_ID[command].format(**dict.fromkeys(world.ids, unknown)).split()
         said = call(*command.split(), *words)
-        changed = rows_of(world.tenant) != before
+        changed = stored.changed()
 
-    assert (said.code, changed) == (3, False), said
+    assert (said.code, changed) == (3, []), said
 
 
 def test_the_tenants_own_commands_show_what_those_of_strangers_do_not(world: World):

@@ -11,12 +11,12 @@ from django.test import Client
 from tenants.choices import Role
 from tenants.models import Membership, Tenant
 from tests.access.console_routes import ROUTES, WITHOUT_TENANT, path_of
+from tests.access.stored_rows import StoredRows
 from tests.access.world import (
     SEEN_BY_ADMINS,
     SEEN_BY_NONE,
     SEEN_BY_READERS,
     World,
-    rows_of,
     undone,
 )
 from tests.support.api import make_tenant
@@ -49,10 +49,9 @@ def _signed_in(name: str, tenant: Tenant) -> Client:
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_no_page_shows_or_changes_anything_of_another_tenant(
-    world: World, beta: Tenant, stranger: Client, route: str
+    world: World, stored: StoredRows, beta: Tenant, stranger: Client, route: str
 ):
     path = path_of(route, world)
-    before = rows_of(world.tenant)
     asked: list[tuple[str, dict[str, Any]]] = [
         ("GET", {}),
         ("POST", {"form_tenant": str(beta.pk), "endpoint": "https://push.example.com/browser-1"}),
@@ -69,7 +68,7 @@ def test_no_page_shows_or_changes_anything_of_another_tenant(
             shown = b"".join(answer) if answer.streaming else answer.content
             for canary in (SEEN_BY_READERS, SEEN_BY_ADMINS, SEEN_BY_NONE):
                 assert canary.encode() not in shown, said
-            assert rows_of(world.tenant) == before, said
+            assert stored.changed() == [], said
 
 
 @pytest.mark.parametrize("route", [one for one in ROUTES if one not in WITHOUT_TENANT])

@@ -10,7 +10,8 @@ import pytest
 
 from events.models import AuditEntry
 from tests.access.operations import OPERATIONS, Operation
-from tests.access.world import Caller, World, rows_of, undone
+from tests.access.stored_rows import StoredRows
+from tests.access.world import Caller, World, undone
 
 pytestmark = pytest.mark.django_db
 
@@ -31,16 +32,15 @@ def test_exceptions_are_operations():
     "operation", _CHANGES, ids=lambda one: f"{one.name}-{OPERATIONS.index(one)}"
 )
 def test_a_call_that_changes_a_row_has_an_entry(
-    world: World, callers: dict[str, Caller], operation: Operation
+    world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
 ):
     def entries() -> int:
         return AuditEntry.objects.filter(tenant_id=world.tenant.pk).count()
 
     with undone():
-        before, count = rows_of(world.tenant), entries()
+        count = entries()
         answer = operation.ask(world, callers["an owner's key"], "audited")
-        after = rows_of(world.tenant)
 
         assert answer.status_code < 300, answer.content
-        changed = {name for name in before if before[name] != after[name]} - _BESIDE
+        changed = set(stored.changed()) - _BESIDE
         assert not changed or entries() > count, changed

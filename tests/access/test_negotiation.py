@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
-from tests.access.world import Caller, World, rows_of, undone
+from tests.access.stored_rows import StoredRows
+from tests.access.world import Caller, World, undone
 from tests.support.api import ApiClient
 
 pytestmark = pytest.mark.django_db
@@ -44,10 +45,9 @@ def test_an_error_keeps_its_own_status_and_type_whatever_is_accepted(
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.call)
 def test_a_caller_that_rules_the_answer_out_is_told_the_type_and_nothing_changes(
-    world: World, callers: dict[str, Caller], operation: Operation
+    world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
 ):
     owner = callers["an owner's key"]
-    before = rows_of(world.tenant)
 
     for accept in _REFUSED:
         refused = operation.ask(world, owner, "once", accept=accept)
@@ -55,7 +55,7 @@ def test_a_caller_that_rules_the_answer_out_is_told_the_type_and_nothing_changes
         assert (refused.status_code, refused["Content-Type"]) == (406, _PROBLEM)
         assert "application/json" in problem["detail"]
         assert [error["pointer"] for error in problem["errors"]] == ["Accept"]
-    assert rows_of(world.tenant) == before
+    assert stored.changed() == []
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.call)

@@ -6,7 +6,8 @@ import pytest
 
 from tenants.models import Tenant
 from tests.access.operations import OPERATIONS, Operation
-from tests.access.world import Caller, World, rows_of, undone
+from tests.access.stored_rows import StoredRows
+from tests.access.world import Caller, World, undone
 
 pytestmark = pytest.mark.django_db
 _CHANGES = [one for one in OPERATIONS if one.method != "GET"]
@@ -20,15 +21,12 @@ def _id(operation: Operation) -> str:
 
 @pytest.mark.parametrize("operation", _CHANGES, ids=_id)
 def test_a_change_of_another_version_than_if_match_names_is_refused_and_never_made(
-    world: World, callers: dict[str, Caller], operation: Operation
+    world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
 ):
-    before = rows_of(world.tenant)
-
     answer = operation.ask(world, callers["an owner's key"], "once", if_match='"999999"')
 
     assert (answer.status_code, answer.json()["code"]) == (412, "version_mismatch")
-    after = rows_of(world.tenant)
-    assert [name for name in before if before[name] != after[name]] in ([], _STORED)
+    assert stored.changed() in ([], _STORED)
     bad = operation.ask(world, callers["an owner's key"], "twice", if_match="newest")
     assert (bad.status_code, bad.json()["errors"][0]["code"]) == (400, "if_match_invalid")
 

@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cache
 from time import time
 from typing import Any
 from uuid import UUID
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection, models, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from events.models import AuditEntry
@@ -71,8 +69,6 @@ ENDPOINT = "https://push.example.com/browser-1"
 PUSH_KEYS = PushSink().keys
 #: Named in paths, which every refusal repeats.
 HOST, POOL, SECRET = "quiet.example.com", "batch", "quiet-secret"
-#: What of a row may change by being asked for.
-_NOTED = {"last_used_at", "last_used_address", "heartbeat_at"}
 #: What a token says that names every scope.
 _ALL = " ".join(SCOPES)
 
@@ -418,42 +414,3 @@ def undone() -> Iterator[None]:
     with block:
         yield
         transaction.set_rollback(True)
-
-
-def rows_of(tenant: Tenant) -> dict[str, str]:
-    """Return a digest of the tenant's stored rows by model, so that a difference shows a change.
-
-    One statement for all tables: it is asked after almost every call.
-    """
-    statement, count = _digests()
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [list(_NOTED), *[tenant.id] * count])
-        return dict(cursor.fetchall())
-
-
-@cache
-def _digests() -> tuple[str, int]:
-    """Return the statement, and how often it asks for the tenant."""
-    conditions = {model: _condition(model) for model in apps.get_models()}
-    parts = [
-        f"SELECT {model._meta.label!r}, md5(string_agg(line, ',' ORDER BY line))"
-        f" FROM (SELECT (to_jsonb(t) - noted.names)::text AS line"
-        f" FROM {model._meta.db_table} t, noted WHERE {mine}) x"
-        for model, mine in conditions.items()
-        if mine
-    ]
-    return "WITH noted (names) AS (VALUES (%s::text[])) " + " UNION ALL ".join(parts), len(parts)
-
-
-def _condition(model: type[models.Model]) -> str:
-    """Return what a tenant's rows of the model fulfil; "" for a model of no tenant."""
-    if model is Tenant:
-        return "id = %s"
-    if {field.name for field in model._meta.concrete_fields} & {"tenant", "tenant_id"}:
-        return "tenant_id = %s"
-    for field in model._meta.concrete_fields:
-        parent = field.related_model
-        if isinstance(parent, type) and parent is not model and (mine := _condition(parent)):
-            table, key = parent._meta.db_table, parent._meta.pk.column
-            return f"{field.column} IN (SELECT {key} FROM {table} WHERE {mine})"
-    return ""

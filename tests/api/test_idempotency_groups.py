@@ -11,6 +11,7 @@ from django.db import OperationalError, transaction
 
 from api import idempotency, idempotency_groups
 from api.idempotency import Call
+from api.idempotency_groups import apart
 from shared import sql
 from shared.exceptions import Conflict, QuotaExceeded
 from tenants.models import IdempotencyRecord, Tenant
@@ -114,10 +115,11 @@ def test_the_groups_of_a_crowd_begin_apart_and_take_who_comes_meanwhile(
 ):
     def gather_meanwhile(moment: float) -> None:
         if moment:
-            begun.append(moment - idempotency_groups._APART_SECONDS)
+            begun.append(moment - 5.0)
             crowd.gather(calls(client, "b"))
 
     begun = [time.monotonic()]
+    monkeypatch.setattr(idempotency_groups, "apart", lambda took: 5.0)
     monkeypatch.setattr(idempotency_groups, "_wait_until", gather_meanwhile)
     with first_held(script, crowd, client):
         begun_before = time.monotonic()
@@ -126,6 +128,13 @@ def test_the_groups_of_a_crowd_begin_apart_and_take_who_comes_meanwhile(
     assert statuses(crowd) == {"first": 201, "a": 201, "b": 201}
     assert script.groups == [["first"], ["a", "b"]]
     assert [*begun, begun_before] == sorted([*begun, begun_before])
+
+
+@pytest.mark.parametrize(
+    ("took", "after"), [(0.0, 0.012), (0.004, 0.012), (0.01, 0.02), (0.02, 0.03), (30.0, 0.03)]
+)
+def test_a_group_that_takes_long_lets_more_calls_gather_for_the_next_one(took, after):
+    assert apart(took) == pytest.approx(after)
 
 
 def test_another_call_under_a_known_key_is_422(client, script):

@@ -19,7 +19,8 @@ from shared.sql import statement
 from tasks.models import Task, TaskRevision
 from tasks.revisions import read_definition
 from tenants.models import DataKey, Tenant
-from tests.access.world import make_world, rows_of
+from tests.access.stored_rows import rows_of
+from tests.access.world import make_world
 from tests.factories import ACTOR, make_execution, make_task, once
 from tests.support.places import places_of
 from tests.support.tables_of_tenants import STAYS, tables_with

@@ -18,6 +18,7 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.protocol.rate_limits import THREADS
 from api.protocol.views import PunctualView
 from scheduler_site.web_handler import ThreadedHandler
 from tests.support.waiting import until
@@ -35,6 +36,19 @@ def show(request: HttpRequest) -> HttpResponse:
     Meeting.parties.wait(120)
     said = {"thread": threading.current_thread().name, "body": request.body.decode()}
     return HttpResponse(orjson.dumps(said))
+
+
+class Crowd:
+    """The addresses of the requests in a view that holds them until they are let go."""
+
+    inside: ClassVar[list[str]] = []
+    go = threading.Event()
+
+
+def hold(request: HttpRequest) -> HttpResponse:
+    Crowd.inside.append(request.META["REMOTE_ADDR"])
+    Crowd.go.wait(120)
+    return HttpResponse(b"held")
 
 
 def file(request: HttpRequest) -> HttpResponseBase:
@@ -65,6 +79,7 @@ class ToldView(PunctualView):
 urlpatterns = [
     path("show", show),
     path("told", ToldView.as_view()),
+    path("hold", hold),
     path("file", file),
     path("broken", broken),
     path("database", ask_database),
@@ -74,6 +89,8 @@ urlpatterns = [
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Meeting, "parties", threading.Barrier(1))
+    monkeypatch.setattr(Crowd, "inside", [])
+    monkeypatch.setattr(Crowd, "go", threading.Event())
 
 
 @pytest.fixture
@@ -94,13 +111,16 @@ def marks() -> Iterator[list[tuple[str, str]]]:
     signals.request_finished.disconnect(end)
 
 
-def call(handler: ThreadedHandler, path: str, method: str = "GET") -> ApplicationCommunicator:
+def call(
+    handler: ThreadedHandler, path: str, method: str = "GET", address: str = ""
+) -> ApplicationCommunicator:
     scope = {
         "type": "http",
         "method": method,
         "path": path,
         "query_string": b"",
         "headers": [(b"host", b"localhost")],
+        "client": [address, 1],
     }
     return ApplicationCommunicator(handler, scope)
 
@@ -117,8 +137,10 @@ async def answer_of(communicator: ApplicationCommunicator) -> tuple[int, bytes]:
     return start["status"], body
 
 
-async def get(handler: ThreadedHandler, path: str, body: bytes = b"") -> tuple[int, bytes]:
-    communicator = call(handler, path)
+async def get(
+    handler: ThreadedHandler, path: str, body: bytes = b"", address: str = ""
+) -> tuple[int, bytes]:
+    communicator = call(handler, path, address=address)
     await communicator.send_input({"type": "http.request", "body": body})
     return await answer_of(communicator)
 
@@ -151,6 +173,34 @@ async def test_requests_at_the_same_time_have_a_thread_each(monkeypatch: pytest.
     answers = await asyncio.gather(*(get(handler, "/show") for _ in range(5)))
 
     assert len({orjson.loads(body)["thread"] for _, body in answers}) == 5
+
+
+async def until_some_wait(handler: ThreadedHandler) -> None:
+    async with asyncio.timeout(120):
+        while True:
+            if handler._slots.waiting:
+                return
+            await asyncio.sleep(0)
+
+
+async def test_a_crowd_of_one_caller_leaves_threads_to_others():
+    handler = ThreadedHandler()
+    await get(handler, "/show", address="10.0.0.2")
+    crowd = [
+        asyncio.ensure_future(get(handler, "/hold", address="10.0.0.1")) for _ in range(2 * THREADS)
+    ]
+    try:
+        await until_some_wait(handler)
+
+        status, _ = await asyncio.wait_for(get(handler, "/show", address="10.0.0.2"), 120)
+
+        assert status == 200
+        assert 0 < len(Crowd.inside) < THREADS
+    finally:
+        Crowd.go.set()
+        answers = await asyncio.gather(*crowd)
+    assert {status for status, _ in answers} == {200}
+    assert len(Crowd.inside) == 2 * THREADS
 
 
 async def test_a_file_is_sent_whole_and_closed(marks: list[tuple[str, str]]):

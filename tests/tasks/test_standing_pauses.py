@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from executions.changes.pauses import Wanted, create_pause
 from shared.exceptions import InvalidInput
+from shared.sql import rows, statement
 from tasks import standing_pauses
 from tasks.models import Task
 from tests.factories import ACTOR, TARGET, daily, make_task, make_tenant, once, reload
 
 pytestmark = pytest.mark.django_db
+
+
+def test_the_time_is_read_once_the_pauses_are_shared(alpha):
+    path, parameters = standing_pauses.sharing_from_now(alpha.id)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {statement(path)}", parameters)
+        [[[found]]] = cursor.fetchall()
+    outer = found["Plan"]
+    [inner] = outer["Plans"]
+
+    assert outer["Output"] == ["clock_timestamp()"]
+    assert "pg_advisory_xact_lock_shared" in inner["Output"][0]
+    assert rows(path, parameters)[0][0].tzinfo is not None
 
 
 @pytest.mark.parametrize(

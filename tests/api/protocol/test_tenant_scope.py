@@ -10,7 +10,7 @@ from django.db import connection, connections
 from shared import tenant_scope
 from shared.tenant_scope import CLEAR
 from tests.executions.leasing import accepted, call
-from tests.factories import make_task
+from tests.factories import daily, make_task
 from tests.support.walls import WEB_ROLE
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +49,32 @@ def test_a_holders_call_finds_its_tenant_in_the_round_trip_of_a_binding(alpha, t
     assert call(execution.id, "heartbeat", token).status_code == 200
 
     assert trips == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_creation_binds_in_the_round_trips_of_its_statements_and_keeps_how_keys_are_found(
+    alpha, client, trips, monkeypatch
+):
+    crossing: list[str] = []
+    wrapper: Any = type(connections["default"])
+    send = wrapper._send
+
+    def noted(self, wanted, **options):
+        if wanted.purpose:
+            crossing.append(wanted.purpose)
+        return send(self, wanted, **options)
+
+    # The first call notes the use of the key.
+    assert client.post("/v1/tasks", daily(), idempotency_key="first").status_code == 201
+    trips.clear()
+    monkeypatch.setattr(wrapper, "_send", noted)
+    with tenant_scope.of_request():
+        # As the requests of a web process: no work without a scope is in between.
+        for key in ("second", "third"):
+            assert client.post("/v1/tasks", daily(), idempotency_key=key).status_code == 201
+
+    assert trips == []
+    assert len(crossing) <= 1
 
 
 def test_the_statements_of_a_call_run_as_the_webs_role_for_its_tenant(alpha, client, beta):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -171,6 +172,24 @@ def test_a_transaction_binds_before_it_begins_so_that_the_binding_stays(wrapper,
                 assert _state(wrapper)[1] == ALPHA
 
     assert len(bound) == 1
+
+
+@pytest.mark.parametrize("ends", ["commit", "rollback"])
+def test_a_transaction_that_is_bound_late_leaves_the_session_as_it_was(wrapper, bound, ends):
+    with tenant_scope.of_request():
+        with tenant_scope.across(Purpose.SIGN_IN):
+            _state(wrapper)
+        tenant_scope.enter(ALPHA)
+        with suppress(LookupError), wrapper.binding_late(), transaction.atomic(using=ALIAS):
+            assert _state(wrapper) == (WEB_ROLE, ALPHA, "")
+            assert _state(wrapper) == (WEB_ROLE, ALPHA, "")
+            if ends == "rollback":
+                raise LookupError
+        with tenant_scope.across(Purpose.SIGN_IN):
+            assert _state(wrapper) == (f"{WEB_ROLE}_across", "", "sign_in")
+        assert _state(wrapper) == (WEB_ROLE, ALPHA, "")
+
+    assert [one["tenant"] for one in bound] == ["", ALPHA, ALPHA]
 
 
 def _server_bound(wrapper, text):
