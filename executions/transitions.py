@@ -183,11 +183,11 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
     ensure_days_of([entry.execution_id for entry in finishes])
     again = [entry for entry in finishes if entry.status == Status.RETRYING]
     # First: the rows that it leaves, because their cancel was requested, end in the next one.
-    found = joined("complete/try_again", _columns(again), once=True) if again else []
+    found = joined("complete/try_again", _columns(again)) if again else []
     if len(found) < len(finishes):
         retrying = {row[0] for row in found}
         left = [entry for entry in finishes if entry.execution_id not in retrying]
-        found += joined("complete/finish", _columns(left), once=True)
+        found += joined("complete/finish", _columns(left))
     moved = [Moved._make(row) for row in settling.first_ends(found, _TASK)]
     _settle(moved, finishes)
     run_signals.tell([row.run_id for row in moved])

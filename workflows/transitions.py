@@ -15,7 +15,7 @@ from executions.ledger import final_log, minute_stats, settling, totals
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
 from executions.ledger.minute_stats import Ended, Kind
-from executions.ledger.settling import PLAN_FREELY, PLAN_ONCE, Settled
+from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import Asked, Done, rows, run, together
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_texts, of_uuids
@@ -60,7 +60,7 @@ def begin_steps(
         *_of_children([one for one in made if one[2].child is not None]),
         *_of_calls([one for one in made if one[2].child is None], reason),
     ]
-    return together(PLAN_ONCE, *asked, *after, PLAN_FREELY)[1 + len(asked) : -1]
+    return together(*asked, *after)[len(asked) :]
 
 
 def _of_children(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[Asked]:

@@ -34,7 +34,8 @@ from wire.priorities import BAND_NAMES, band_of
 
 log = logging.getLogger("executions.engine.handing_on")
 
-#: How long a recorder relies on what heartbeats said: no longer than between two of a worker.
+#: How long a recorder relies on what heartbeats said: as a rule, half of the time between two of a
+#: worker. What is handed on behind the last worker returns when its lease ends, as dispatched work.
 _KEPT_SECONDS = 1.0
 
 

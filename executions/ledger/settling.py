@@ -17,9 +17,6 @@ from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks import transitions as task_transitions
 from tasks.versions import FIRST_REDIRECTED, is_of_step
 
-#: The statements that set how those between them are planned; see there.
-PLAN_ONCE: Asked = ("complete/plan_once", {})
-PLAN_FREELY: Asked = ("complete/plan_freely", {})
 #: Triggers of the runs of a schedule; others end no task.
 _OF_SCHEDULE = frozenset({Trigger.SCHEDULE, Trigger.RETRY})
 
@@ -116,16 +113,14 @@ def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ..
     return [row for row in moved if row[-1]]
 
 
-def joined(
-    path: str, parameters: dict[str, object], *more: Asked, once: bool = False
-) -> list[tuple[Any, ...]]:
+def joined(path: str, parameters: dict[str, object], *more: Asked) -> list[tuple[Any, ...]]:
     """Run a statement that joins a batch with a table, without nested loops for any statistics.
 
-    ``more`` statements run after it in the same way; their rows are left out. ``once``: the session
-    keeps one plan for them, which finds all rows by ids.
+    ``more`` statements run after it in the same way; their rows are left out.
     """
-    before: Asked = ("complete/plan_hashed_once" if once else "complete/plan_hashed", {})
-    return together(before, (path, parameters), *more, PLAN_FREELY)[1].rows
+    before: Asked = ("complete/plan_hashed", {})
+    after: Asked = ("complete/plan_freely", {})
+    return together(before, (path, parameters), *more, after)[1].rows
 
 
 def end_tasks(task_ids: list[UUID]) -> None:

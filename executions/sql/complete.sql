@@ -29,23 +29,9 @@ SELECT id, task_id FROM moved
 -- place of many would compare every pair. Ends with plan_freely, or with the transaction.
 SET LOCAL enable_nestloop = off
 
--- name: plan_hashed_once
--- Goes before such a statement that finds its rows by ids alone, whatever their number is and however
--- large its tables are: the session keeps one plan for all. To plan it anew takes longer than to run
--- it for a few rows. The plan outlives the sizes that the planner has seen: it must read no table
--- whole.
-SELECT set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true),
-       set_config('plan_cache_mode', 'force_generic_plan', true)
-
--- name: plan_once
--- As plan_hashed_once, before statements that find few rows one by one.
-SELECT set_config('enable_seqscan', 'off', true),
-       set_config('plan_cache_mode', 'force_generic_plan', true)
-
 -- name: plan_freely
--- Goes after them: later statements are planned as the session has it.
-SELECT set_config('enable_nestloop', NULL, true), set_config('enable_seqscan', NULL, true),
-       set_config('plan_cache_mode', NULL, true)
+-- Goes after it: later statements find their rows one by one.
+SET LOCAL enable_nestloop TO DEFAULT
 
 -- part: outcomes
 -- What workers report of attempts, a row each. An array that is NULL gives all rows the value of an

@@ -95,7 +95,6 @@ class Plans:
                 "explain",
                 "destinations",
                 "workflow_ends",
-                "workflow_runs",
                 "metric_reads",
                 "totals",
                 "doctor",

@@ -7,30 +7,18 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from executions.dispatch.handing_on import HandingOn
 from executions.ownership.partitions import Partitions
-from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, make_task, make_tenant, once, prepare
-from tests.support.beats import beat
 from tests.support.child_runs import runs
 from tests.support.limits_world import ask, begin, end_all, limit, look, queueing
 from tests.support.open_rows import multiply
-from tests.support.recording_broker import Broker
-from tests.support.workflow_steps import claim, end, open_keys
+from tests.support.workflow_steps import open_keys
 from tests.support.workflows import begin_run, calls, make_workflow
 from workflows import deadlocks, stages
-from workflows.advance.stage import advance
 from workflows.control import Scope, cancel_run
 
 pytestmark = pytest.mark.django_db
 
-#: Statements of which a recorder keeps one plan.
-_KEPT = (
-    "complete/finish",
-    "workflow_runs/insert_steps",
-    "workflow_runs/update",
-    "dispatch/claim_these",
-)
 #: Three thousand copies of what there is, with other ids.
 _COPIES = (
     """INSERT INTO workflow_runs SELECT (jsonb_populate_record(r, jsonb_build_object(
@@ -97,24 +85,6 @@ def test_runs_that_wait_for_places_are_found_among_much_open_work(plans: Any):
     found.check("workflow_deadlocks/tenants", "workflow_deadlocks/waits")
     for name in ("gate/needing", "workflow_deadlocks/tenants"):
         assert "open_executions_run_waits_idx" in found.found[name][0].indexes
-
-
-def test_what_keeps_its_plan_names_no_day_that_a_kept_plan_would_have_to_lock(plans: Any):
-    beat("w1")
-    _everything()
-    run_id = begin_run(make_workflow(make_tenant("Alpha"), [calls("a"), calls("b", "a")]))
-    first = claim(run_id)["a"]
-
-    with plans() as found:
-        end(first)
-        advance([run_id], HandingOn(Broker().publish, active_signing_secrets))
-
-    assert open_keys(run_id) == ["b"]
-    for name in _KEPT:
-        assert name in found.found, f"{name} did not run"
-        for plan in found.found[name]:
-            assert not {table for table in plan.touched if "_2" in table}
-            assert not plan.read_whole
 
 
 def _everything() -> Partitions:

@@ -182,6 +182,19 @@ def test_there_is_a_chance_only_in_pools_whose_live_workers_take_work(handing_on
     assert chance.pools == {"gpu"}
 
 
+def test_pools_without_workers_are_found_out_after_a_moment(
+    handing_on: HandingOn, monkeypatch: pytest.MonkeyPatch
+):
+    beat("w1")
+    assert handing_on.chance() is not None
+    beat("w1", draining=True)
+
+    monkeypatch.setattr("executions.dispatch.handing_on._KEPT_SECONDS", 3600.0)
+    assert handing_on.chance() is not None
+    monkeypatch.setattr("executions.dispatch.handing_on._KEPT_SECONDS", -1.0)
+    assert handing_on.chance() is None
+
+
 def test_there_is_no_chance_where_due_work_waits_for_capacity(handing_on: HandingOn):
     beat("w1")
     beat("w2", pool="gpu")

@@ -1,8 +1,7 @@
-"""The next step begins within a fixed number of round trips, by plans that are made once."""
+"""The next step begins within a fixed number of round trips."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +17,6 @@ from executions.dispatch.handing_on import HandingOn
 from executions.loop.clocks import database_now
 from executions.ownership.partitions import Partitions
 from executions.transitions import Finish
-from shared.sql import statement
 from tenants.services import active_signing_secrets
 from tests.factories import make_tenant
 from tests.support.beats import beat
@@ -33,15 +31,6 @@ pytestmark = pytest.mark.django_db
 RECORD = 2
 #: Lock, inbox, ended executions, holds, and what is written.
 ADVANCE = 5
-#: Statements of which a session keeps one plan.
-_KEPT = (
-    "complete/finish",
-    "workflow_runs/insert_steps",
-    "workflow_runs/update",
-    "dispatch/claim_these",
-)
-#: A parameter as statements have it, and as the server has it.
-_PARAMETER = re.compile(r"%\(\w+\)s|\$\d+|%(?=%)")
 
 
 class Trips:
@@ -107,34 +96,3 @@ def test_a_step_is_recorded_and_the_next_one_claimed_in_few_round_trips(
 
     assert (recorded.count, advanced.count) == (RECORD, ADVANCE)
     assert len(claim(run_id)) == 1
-
-
-def test_a_session_plans_what_it_writes_of_a_step_once(handing_on: HandingOn):
-    run_id, row = chain(5)
-    with connection.cursor() as cursor:
-        # As the sessions of recorders have it.
-        cursor.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-    # A session prepares what it repeats.
-    for _ in range(3):
-        hop(run_id, row, handing_on)
-        [row] = claim(run_id).values()
-    before = plans_made()
-
-    hop(run_id, row, handing_on)
-
-    after = plans_made()
-    assert after == {name: (kept + 1, made) for name, (kept, made) in before.items()}
-
-
-def plans_made() -> dict[str, tuple[int, int]]:
-    """Return of each statement how often its kept plan ran, and how often one was made."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
-        counts = [(_PARAMETER.sub("", text), kept, made) for text, kept, made in cursor.fetchall()]
-    found = {}
-    for name in _KEPT:
-        text = _PARAMETER.sub("", statement(name))
-        # A session prepares a statement once for each form of its parameters.
-        forms = [(kept, made) for one, kept, made in counts if one == text]
-        found[name] = sum(kept for kept, _ in forms), sum(made for _, made in forms)
-    return found
