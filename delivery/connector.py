@@ -58,6 +58,10 @@ class Connector:
         self._contexts = TlsContexts(ssl_context)
         self._sessions = TlsSessions()
 
+    def earliest_certificate_end(self) -> float | None:
+        """Return when the first client certificate in use ends, in seconds since 1970."""
+        return self._contexts.earliest_end()
+
     async def open(
         self,
         url: TargetUrl,

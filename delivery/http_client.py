@@ -89,6 +89,13 @@ class HttpClient:
             decode(response, capture_bytes)
         return response
 
+    def earliest_certificate_end(self) -> float | None:
+        """Return when the first client certificate in use ends, in seconds since 1970.
+
+        None where targets have none. In use: for a connection of the last day.
+        """
+        return self._connector.earliest_certificate_end()
+
     async def close(self) -> None:
         """Close the idle connections; those in use close when their call ends."""
         self._closed = True

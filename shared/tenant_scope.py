@@ -38,7 +38,8 @@ class Purpose(StrEnum):
     LONG_POLL = "long_poll"
     #: Count the work in the pools of workers that all tenants share, to say whether one has room.
     POOL_ROOM = "pool_room"
-    #: Count the work of the installation for its metrics, and how late each tenant's is.
+    #: Count the work of the installation for its metrics, how late each tenant's is, and API keys
+    #: that end.
     METRICS = "metrics"
     #: The admin site, which superusers and staff use for the whole installation.
     ADMIN = "admin"

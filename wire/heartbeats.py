@@ -44,6 +44,8 @@ class Description(TypedDict, total=False):
     #: 100 is one core.
     cpu_percent: float | None
     memory_bytes: int | None
+    #: When the first certificate ends that it shows to receivers, in seconds since 1970.
+    certificate_ends_at: float | None
     #: Of a pull worker: its tenant's id, its own name, its labels.
     tenant: str
     name: str

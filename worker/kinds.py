@@ -41,6 +41,10 @@ class Kinds:
         """Whether something runs that :meth:`interrupt` would end."""
         return self._in_process > 0
 
+    def earliest_certificate_end(self) -> float | None:
+        """Return when the first client certificate in use ends, in seconds since 1970."""
+        return self._client.earliest_certificate_end()
+
     async def deliver(self, entry: Entry, batch: Shared, started: float) -> Outcome:
         """Run one attempt and return its outcome; ``started`` is on Redis' clock."""
         loop = asyncio.get_running_loop()

@@ -243,6 +243,7 @@ class WorkerLoop:
             "version": vitals.version,
             "cpu_percent": vitals.cpu_percent,
             "memory_bytes": vitals.memory_bytes,
+            "certificate_ends_at": self._kinds.earliest_certificate_end(),
         }
 
     async def _listen(self) -> None:

@@ -283,6 +283,15 @@ METRICS: tuple[Metric, ...] = (
         ("pool",),
     ),
     Metric(
+        "punctual_due_without_worker",
+        Type.GAUGE,
+        "Due executions in a pool without a live worker, up to 1,000 of each pool. Pools that no "
+        "worker of the last day had are one, `other`; up to 15 s old.",
+        "Above 0: start a worker of that pool (`run_worker --pool`), or mend the task that names "
+        "a pool that there is not.",
+        ("pool",),
+    ),
+    Metric(
         "punctual_outcomes_waiting",
         Type.GAUGE,
         "Entries of the outcome stream: `unread` wait for a recorder, `unwritten` are with one.",
@@ -312,6 +321,21 @@ METRICS: tuple[Metric, ...] = (
         "By how much the clock of a process differs from that of Redis at most, as far as proven.",
         "Over 0.1: mend the time synchronisation of that machine; `manage.py doctor` names it.",
         unit="seconds",
+    ),
+    Metric(
+        "punctual_client_certificate_end_timestamp_seconds",
+        Type.GAUGE,
+        "When the first of the client certificates ends that workers have shown to receivers "
+        "within the last day, in seconds since 1970; absent where targets have none.",
+        "Within 14 days: the workers' log has `client_certificate_ends` with the tenant.",
+        unit="seconds",
+    ),
+    Metric(
+        "punctual_api_keys_ending",
+        Type.GAUGE,
+        "API keys that end within 7 days although programs use them: used within the last 30 days, "
+        "made for longer than that, and not rotated. At most 1,000; up to 15 s old.",
+        "Rotate them before they end: `manage.py apikey list` shows their ends.",
     ),
     Metric(
         "punctual_http_requests_total",

@@ -28,6 +28,12 @@ from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, ConnectionFailed, client
 from shared.sql import rows
 from shared.tenant_scope import Purpose
+from tasks.definition import (
+    COMMAND_TARGET_DEFAULTS,
+    HANDLER_TARGET_DEFAULTS,
+    WEBHOOK_POOL,
+    WORKFLOW_POOL,
+)
 from wire import heartbeats
 
 log = logging.getLogger(__name__)
@@ -37,6 +43,18 @@ SOURCE_UP = "punctual_source_up"
 MOST_COUNTED = 50_000
 #: Dead letters of each tenant, and of all.
 _LETTERS_COUNTED = {"most": 10_000, "of_all": 50_000}
+#: Pools that are looked through for due work, and executions that are counted in each.
+_POOLS_COUNTED = {"pools": 200, "most": 1_000}
+#: API keys in use that end within these days.
+_KEYS_COUNTED = {"days": 7, "idle": 30, "most": 1_000}
+#: Pools that tasks name, and no worker of the last day has.
+_OTHER = "other"
+#: The pools that tasks have unless they name another one.
+_OWN_POOLS: tuple[str, ...] = (
+    WEBHOOK_POOL,
+    HANDLER_TARGET_DEFAULTS["pool"],
+    COMMAND_TARGET_DEFAULTS["pool"],
+)
 _PULL = "pull"
 
 
@@ -57,19 +75,21 @@ class Sample(NamedTuple):
 
 
 Source = Callable[[], Iterator[Sample]]
+Servers = tuple[str, ...]
+POSTGRESQL, REDIS = "postgresql", "redis"
 
 
-def read(sources: Mapping[Source, str]) -> list[Sample]:
-    """Return the samples of these readers, each with the server that it asks.
+def read(sources: Mapping[Source, Servers]) -> list[Sample]:
+    """Return the samples of these readers, each with the servers that it asks.
 
     A server that is away is told by ``punctual_source_up``, and its samples are missing: what was
     read last is not the state of now. It is not asked again: each question would wait.
     """
     found: list[Sample] = []
-    up = dict.fromkeys(sources.values(), True)
+    up = {server: True for servers in sources.values() for server in servers}
     away: set[str] = set()
-    for source, server in sources.items():
-        if server in away:
+    for source, servers in sources.items():
+        if away.intersection(servers):
             continue
         try:
             with tenant_scope.across(Purpose.METRICS):
@@ -79,6 +99,7 @@ def read(sources: Mapping[Source, str]) -> list[Sample]:
                 "metrics_not_read",
                 extra={"part": source.__name__, "reason": type(error).__name__},
             )
+            server = POSTGRESQL if isinstance(error, DatabaseError) else REDIS
             up[server] = False
             if isinstance(error, (OperationalError, InterfaceError, *ConnectionFailed)):
                 away.add(server)
@@ -157,13 +178,15 @@ def partitions() -> Iterator[Sample]:
 
 
 def backlogs() -> Iterator[Sample]:
-    """Yield open dead letters, runs in flight and the oldest snapshot, which change slowly."""
+    """Yield open dead letters, runs in flight, the oldest snapshot and keys that end soon."""
     letters = rows("metric_reads/open_letters", _LETTERS_COUNTED)[0][0]
     yield Sample("punctual_dead_letters_open", (), letters)
     open_runs = rows("metric_reads/open_runs", {"most": MOST_COUNTED})[0][0]
     yield Sample("punctual_workflow_runs_open", (), open_runs)
     snapshot = rows("metric_reads/oldest_snapshot")[0][0]
     yield Sample("punctual_database_snapshot_seconds", (), max(0.0, snapshot))
+    keys = rows("metric_reads/ending_keys", _KEYS_COUNTED)[0][0]
+    yield Sample("punctual_api_keys_ending", (), keys)
 
 
 def lag_of_tenants() -> Iterator[Sample]:
@@ -186,11 +209,15 @@ def workers() -> Iterator[Sample]:
     states: Counter[tuple[str, str]] = Counter()
     slots: Counter[str] = Counter()
     running: Counter[str] = Counter()
+    certificates: list[float] = []
     for worker in heartbeats.everyone():
         is_own = worker.tenant is None
         pool = worker.pool if is_own else _PULL
         state = "live" if worker.takes_work else "draining" if worker.live else "lost"
         states[pool, state] += 1
+        ends_at = worker.details.get("certificate_ends_at")
+        if is_own and worker.live and ends_at is not None:
+            certificates.append(ends_at)
         if is_own and worker.takes_work:
             slots[pool] += worker.slots
             running[pool] += int(worker.details.get("running", 0))
@@ -199,6 +226,23 @@ def workers() -> Iterator[Sample]:
     for pool, number in slots.items():
         yield Sample("punctual_worker_slots", (pool,), number)
         yield Sample("worker_utilization", (pool,), running[pool] / number if number else 0.0)
+    if certificates:
+        yield Sample("punctual_client_certificate_end_timestamp_seconds", (), min(certificates))
+
+
+def work_without_worker() -> Iterator[Sample]:
+    """Yield the due work of pools without a live worker, zero for those that have one.
+
+    A task may name any pool, so that a name is a tenant's text until a worker has it.
+    """
+    own = [worker for worker in heartbeats.everyone() if worker.tenant is None]
+    served = {worker.pool for worker in own if worker.live}
+    numbers = dict.fromkeys({*_OWN_POOLS, _OTHER, *(worker.pool for worker in own)}, 0)
+    asked = {**_POOLS_COUNTED, "served": [*served, WORKFLOW_POOL]}
+    for pool, number in rows("metric_reads/due_without_worker", asked):
+        numbers[pool if pool in numbers else _OTHER] += number
+    for pool, number in sorted(numbers.items()):
+        yield Sample("punctual_due_without_worker", (pool,), number)
 
 
 def outcome_stream() -> Iterator[Sample]:
@@ -256,17 +300,19 @@ def version() -> Sample:
     return Sample("punctual_build_info", (str(settings.SPECTACULAR_SETTINGS["VERSION"]),), 1.0)
 
 
-_POSTGRESQL, _REDIS = "postgresql", "redis"
-#: Reader -> the server that it asks; what is read with each scrape.
-QUICK: Mapping[Source, str] = {
-    counted: _POSTGRESQL,
-    waiting_work: _POSTGRESQL,
-    partitions: _POSTGRESQL,
-    lag_of_tenants: _POSTGRESQL,
-    workers: _REDIS,
-    outcome_stream: _REDIS,
-    guards: _REDIS,
-    requests: _REDIS,
+#: Reader -> the servers that it asks; what is read with each scrape.
+QUICK: Mapping[Source, Servers] = {
+    counted: (POSTGRESQL,),
+    waiting_work: (POSTGRESQL,),
+    partitions: (POSTGRESQL,),
+    lag_of_tenants: (POSTGRESQL,),
+    workers: (REDIS,),
+    outcome_stream: (REDIS,),
+    guards: (REDIS,),
+    requests: (REDIS,),
 }
 #: What is read every few seconds only.
-SLOW: Mapping[Source, str] = {backlogs: _POSTGRESQL}
+SLOW: Mapping[Source, Servers] = {
+    backlogs: (POSTGRESQL,),
+    work_without_worker: (REDIS, POSTGRESQL),
+}

@@ -71,6 +71,47 @@ SELECT count(*) FROM (SELECT FROM workflow_runs LIMIT %(most)s) AS r
 -- of rows alive. By a function: PostgreSQL shows the web's role no sessions of others.
 SELECT oldest_snapshot_seconds()
 
+-- name: due_without_worker
+-- Returns the installation's pools other than the ``served`` ones that have due work, with how much,
+-- up to ``most`` of each. Steps from pool to pool, up to ``pools`` of them: a pool that has workers
+-- costs one step, however long its queue is. Index open_executions_flow_idx.
+WITH RECURSIVE waiting AS (
+    (SELECT e.pool, 1 AS step FROM open_executions e
+     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+       AND e.pool NOT LIKE 'pull.%%'
+     ORDER BY e.pool LIMIT 1)
+    UNION ALL
+    SELECT later.pool, w.step + 1
+    FROM waiting w CROSS JOIN LATERAL (
+        SELECT e.pool FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+          AND e.pool NOT LIKE 'pull.%%' AND e.pool > w.pool
+        ORDER BY e.pool LIMIT 1
+    ) AS later
+    WHERE w.step < %(pools)s
+)
+SELECT w.pool, due.number
+FROM waiting w CROSS JOIN LATERAL (
+    SELECT count(*) AS number FROM (
+        SELECT FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+          AND e.pool NOT LIKE 'pull.%%' AND e.pool = w.pool AND e.due_at <= now()
+        LIMIT %(most)s) AS d
+) AS due
+WHERE w.pool <> ALL(%(served)s) AND due.number > 0
+
+-- name: ending_keys
+-- Counts, up to ``most``, the API keys that end within ``days`` although programs use them: used
+-- within ``idle`` days, made for longer than that, and not rotated. Index api_keys_ending_idx.
+SELECT count(*) FROM (
+    SELECT FROM api_keys k
+    WHERE k.expires_at > now() AND k.expires_at <= now() + make_interval(days => %(days)s)
+      AND k.revoked_at IS NULL AND k.replaced_by IS NULL
+      AND k.last_used_at > now() - make_interval(days => %(idle)s)
+      AND k.expires_at > k.created_at + make_interval(days => %(idle)s)
+    LIMIT %(most)s
+) AS k
+
 -- name: lag_of_tenants
 -- Returns the tenants whose due work of the installation's own workers has waited longest, with the
 -- seconds; from ``most`` rows. Index open_executions_flow_idx.

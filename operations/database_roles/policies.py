@@ -18,7 +18,9 @@ READ: dict[Purpose, frozenset[str]] = {
     Purpose.EXECUTION_TOKEN: frozenset({"executions"}),
     Purpose.LONG_POLL: frozenset({"open_executions", "pools", "task_revisions"}),
     Purpose.POOL_ROOM: frozenset({"open_executions"}),
-    Purpose.METRICS: frozenset({"dead_letters", "open_executions", "tenants", "workflow_runs"}),
+    Purpose.METRICS: frozenset(
+        {"api_keys", "dead_letters", "open_executions", "tenants", "workflow_runs"}
+    ),
 }
 #: Purposes that read and write the rows of all tenants, in every table.
 WRITTEN = (Purpose.ADMIN,)

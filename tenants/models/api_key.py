@@ -55,6 +55,13 @@ class ApiKey(models.Model):
         indexes = [
             models.Index(fields=["prefix"], name="api_keys_by_prefix_idx"),
             models.Index(fields=["tenant", "-created_at", "-id"], name="api_keys_of_tenant_idx"),
+            models.Index(
+                fields=["expires_at"],
+                name="api_keys_ending_idx",
+                condition=Q(
+                    expires_at__isnull=False, revoked_at__isnull=True, replaced_by__isnull=True
+                ),
+            ),
         ]
         constraints = [
             models.CheckConstraint(

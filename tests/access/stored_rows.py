@@ -46,7 +46,11 @@ class StoredRows:
         self._rows = rows_of(tenant)
 
     def remember(self) -> None:
-        """Take the rows as they are now for unchanged."""
+        """Take the rows as they are now for unchanged; not within a block that is undone.
+
+        PostgreSQL does not count what a savepoint takes back once more: rows that were remembered
+        before that would be taken for what is stored after it.
+        """
         counts = _written()
         self._rows |= self._read(counts)
         self._counts = counts

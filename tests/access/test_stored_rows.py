@@ -40,7 +40,7 @@ def test_a_row_that_goes_is_seen_in_each_table_until_that_is_undone(
     world: World, stored: StoredRows
 ):
     filled = [label for label, digest in rows_of(world.tenant).items() if digest]
-    assert len(filled) > 30
+    assert len(filled) > 25
     for label in filled:
         with undone():
             _run("SET LOCAL session_replication_role = replica")
@@ -62,14 +62,6 @@ def test_rows_of_another_tenant_are_no_change(stored: StoredRows):
         other = make_tenant("Beta")
         Pause.objects.create(tenant_id=other.pk, scope="label", value="a:b", created_by="test")
         assert stored.changed() == []
-
-
-def test_what_is_remembered_is_no_change_any_more(world: World, stored: StoredRows):
-    with undone():
-        Tenant.objects.filter(pk=world.tenant.pk).update(name="Other")
-        stored.remember()
-        assert stored.changed() == []
-    assert stored.changed() == ["tenants.Tenant"]
 
 
 def test_all_rows_are_read_in_the_end(world: World, stored: StoredRows):

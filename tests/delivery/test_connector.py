@@ -91,7 +91,7 @@ async def test_silent_address_leaves_time_for_the_next():
         listener, fillers = _black_hole("127.0.0.2", receiver.port)
         try:
             address, _ = await _open(
-                f"http://name.test:{receiver.port}/", ["127.0.0.2", "127.0.0.1"], seconds=10
+                f"http://name.test:{receiver.port}/", ["127.0.0.2", "127.0.0.1"], seconds=4
             )
         finally:
             for held in (*fillers, listener):

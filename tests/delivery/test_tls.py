@@ -8,6 +8,7 @@ from threading import Event
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from cryptography.x509 import load_pem_x509_certificate
 
 from delivery import tls as tls_module
 from delivery.errors import DeliveryError
@@ -63,12 +64,20 @@ async def test_a_client_certificate_is_shown(tmp_path: Path):
     context.load_verify_locations(client.path)
     authorities = split(server.path)[0]
     certificate, key = split(client.path)
-    async with site(lambda _: Answer(204), tls=context) as running:
+    async with (
+        site(lambda _: Answer(204), tls=context) as running,
+        http_client(answers=[["127.0.0.1"]]) as shows,
+    ):
         known = route(ca_certificates=authorities, client_certificate=certificate, client_key=key)
-        shown = await status(running.port, known)
+        request = request_to(running.port, scheme="https", host="name.test", route=known)
+        ends = [shows.earliest_certificate_end()]
+        shown = (await shows.send(request)).status
+        ends.append(shows.earliest_certificate_end())
         hidden = await status(running.port, route(ca_certificates=authorities))
 
     assert shown == 204
+    end = load_pem_x509_certificate(certificate.encode()).not_valid_after_utc
+    assert ends == [None, end.timestamp()]
     assert hidden in ("tls_failed", "connection_reset")
 
 
@@ -221,6 +230,37 @@ async def test_a_context_that_could_not_be_made_is_tried_again(made: list[Callab
 
     assert [type(one) for one in failed] == [DeliveryError, DeliveryError]
     assert await contexts.context_of(OWN) is CONTEXT
+
+
+async def test_the_first_end_of_the_certificates_in_use_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    contexts = TlsContexts(default_context())
+    assert contexts.earliest_end() is None
+    ends = []
+    for name, is_expired in (("old.test", True), ("new.test", False)):
+        path = self_signed(tmp_path, name, expired=is_expired).path
+        certificate, key = split(path)
+        ends.append(load_pem_x509_certificate(certificate.encode()).not_valid_after_utc)
+        await contexts.context_of(Tls(client_certificate=certificate, client_key=key), "t1")
+
+    assert contexts.earliest_end() == ends[0].timestamp() < ends[1].timestamp()
+    told = [one for one in caplog.records if one.msg == "client_certificate_ends"]
+    assert [(one.tenant, one.ends_at) for one in told] == [  # type: ignore[attr-defined]  # extras
+        ("t1", end.isoformat()) for end in ends
+    ]
+    # No connection has asked for either within the last day.
+    monkeypatch.setattr(tls_module, "_IN_USE_SECONDS", 0.0)
+    assert contexts.earliest_end() is None
+
+
+async def test_a_target_without_a_certificate_of_its_own_has_no_end(tmp_path: Path):
+    contexts = TlsContexts(default_context())
+    authorities = split(self_signed(tmp_path, "name.test").path)[0]
+
+    await contexts.context_of(Tls(ca_certificates=authorities), "t1")
+
+    assert contexts.earliest_end() is None
 
 
 def test_the_systems_authorities_are_read_once():

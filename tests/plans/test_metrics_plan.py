@@ -16,6 +16,8 @@ _STATEMENTS = (
     "metric_reads/queue",
     "metric_reads/partitions",
     "metric_reads/open_letters",
+    "metric_reads/due_without_worker",
+    "metric_reads/ending_keys",
     "metric_reads/lag_of_tenants",
     "totals/read",
 )
@@ -35,12 +37,13 @@ def test_a_scrape_reads_no_large_table_whole(plans: Any, delayed_tenants: None):
 
 def test_open_work_is_counted_by_the_indexes_of_open_work(plans: Any, delayed_tenants: None):
     with plans() as found:
-        reading.read(reading.QUICK)
+        reading.read({**reading.QUICK, **reading.SLOW})
 
     # Not that of due work in its order: it has the work of tenants' own workers, who may be away.
     kinds = ("parked", "leased", "pull", "flow", "to_begin")
     names = {f"open_executions_{name}_idx" for name in kinds}
     found.check_within(names, "metric_reads/queue", "metric_reads/lag_of_tenants")
+    found.check_within({"open_executions_flow_idx"}, "metric_reads/due_without_worker")
 
 
 def test_totals_are_added_and_folded_without_a_look_at_more(plans: Any):

@@ -1,14 +1,17 @@
-"""Every number of `/metrics` that counts rows is what a recount of the rows gives."""
+"""Every number of `/metrics` that counts rows is what a recount of the rows gives.
+
+The rows are made and scraped once for the file, and stay until its last test.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from django.conf import settings
@@ -18,6 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api import scraping
 from executions.ledger import totals
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.ownership.partitions import Partitions
 from executions.rescue.stage import Rescuer
@@ -28,18 +32,29 @@ from tenants.models import Tenant
 from tests.executions.leasing import call, take_one, work
 from tests.factories import finish, make_task, make_tenant, once, prepare, release
 from tests.recount.world import ask, make_fleet, make_schedules, make_work, one
+from tests.support.emptying import empty
 from tests.support.workflows import begin_run, calls, make_workflow
 from tests.support.workflows import work as work_through
+
+pytestmark = pytest.mark.django_db
 
 TOKEN = "a-token-of-a-scraper-0123456789abcdef"
 #: Metric and labels -> value.
 Scrape = dict[tuple[str, ...], float]
 
 
-def scrape(monkeypatch: pytest.MonkeyPatch) -> Scrape:
-    monkeypatch.setattr(settings, "PUNCTUAL", replace(settings.PUNCTUAL, metrics_token=TOKEN))
-    monkeypatch.setattr(scraping, "COLLECTOR", Collector())
-    answer = Client().get("/metrics", headers={"authorization": f"Bearer {TOKEN}"})
+class Told(NamedTuple):
+    """What a scrape has told, and when."""
+
+    values: Scrape
+    at: datetime
+
+
+def scrape() -> Scrape:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "PUNCTUAL", replace(settings.PUNCTUAL, metrics_token=TOKEN))
+        patch.setattr(scraping, "COLLECTOR", Collector())
+        answer = Client().get("/metrics", headers={"authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
     return {
         (sample.name, *sample.labels.values()): sample.value
@@ -61,9 +76,23 @@ def counted(sql: str, *parameters: Any) -> dict[Any, float]:
     return {key: float(number) for key, number in ask(sql, *parameters)}
 
 
+@pytest.fixture(scope="module")
+def scraped(django_db_setup: None, django_db_blocker: Any) -> Iterator[Told]:
+    with django_db_blocker.unblock():
+        try:
+            _let_each_kind_of_end_happen()
+            yield Told(scrape(), database_now())
+        finally:
+            empty()
+
+
 @pytest.fixture
-def told(transactional_db: Any, monkeypatch: pytest.MonkeyPatch) -> Scrape:
-    """Let each kind of end happen, then scrape."""
+def told(scraped: Told) -> Scrape:
+    """Return what was scraped after each kind of end."""
+    return scraped.values
+
+
+def _let_each_kind_of_end_happen() -> None:
     tenants = make_tenant("Alpha"), make_tenant("Beta")
     _attempts_that_end_badly(tenants[0])
     _runs(tenants[0])
@@ -72,7 +101,6 @@ def told(transactional_db: Any, monkeypatch: pytest.MonkeyPatch) -> Scrape:
     make_fleet(*tenants)
     make_schedules(*tenants)
     totals.fold()
-    return scrape(monkeypatch)
 
 
 def _attempts_that_end_badly(tenant: Tenant) -> None:
@@ -198,19 +226,22 @@ def test_a_histogram_has_each_attempt_once_in_its_bucket(told: Scrape, name: str
     assert told[f"{name}_sum",] == pytest.approx(sum(max(0.0, one) for one in observed) / 1000)
 
 
-def test_open_work_is_that_of_the_ledger(told: Scrape):
+def test_open_work_is_that_of_the_ledger(scraped: Told, told: Scrape):
     waits = "SELECT count(*) FROM open_executions WHERE status IN ('PENDING', 'RETRYING')"
-    due = f"{waits} AND NOT held AND due_at <= now() AND pool <> 'workflow'"
+    due = f"{waits} AND NOT held AND due_at <= %s AND pool <> 'workflow'"
+    at = scraped.at
 
-    assert told["queue_depth", "due"] == one(f"{due} AND NOT parked AND pool NOT LIKE 'pull.%%'")
-    assert told["queue_depth", "parked"] == one(f"{due} AND parked")
+    assert told["queue_depth", "due"] == one(
+        f"{due} AND NOT parked AND pool NOT LIKE 'pull.%%'", at
+    )
+    assert told["queue_depth", "parked"] == one(f"{due} AND parked", at)
     assert told["queue_depth", "queued"] == one(
-        "SELECT count(*) FROM open_executions WHERE status = 'QUEUED' AND due_at <= now()"
+        "SELECT count(*) FROM open_executions WHERE status = 'QUEUED' AND due_at <= %s", at
     )
     assert told["punctual_executions_running",] == one(
         "SELECT count(*) FROM open_executions WHERE status = 'RUNNING' AND pool <> 'workflow'"
     )
-    assert told["punctual_pull_queue_depth",] == one(f"{due} AND pool LIKE 'pull.%%'")
+    assert told["punctual_pull_queue_depth",] == one(f"{due} AND pool LIKE 'pull.%%'", at)
     assert told["punctual_workflow_runs_open",] == one("SELECT count(*) FROM workflow_runs")
     assert min(values(told, "queue_depth").values()) > 0
 
@@ -246,4 +277,10 @@ def test_both_servers_answer_and_all_that_is_told_is_in_the_catalogue(told: Scra
     assert values(told, "punctual_source_up") == {"postgresql": 1, "redis": 1}
     assert names <= known
     untold = {name for name, one in BY_NAME.items() if not one.bounds_ms} - names
-    assert untold == {"punctual_tenant_lag_seconds", "punctual_http_requests_total"} - names
+    # On request, from the second request on, and where targets have certificates.
+    absent = {
+        "punctual_tenant_lag_seconds",
+        "punctual_http_requests_total",
+        "punctual_client_certificate_end_timestamp_seconds",
+    }
+    assert untold == absent - names

@@ -36,6 +36,9 @@ form: services write their rows.
 _TOKENS = """A receiver or a pull worker reports about one execution, by the token that it was
 handed.
 """
+_SCRAPES = """The operator's door: it shows the whole installation, and no right of a tenant opens
+it.
+"""
 _COMMANDS = """Commands ask for no credential: a shell of the deployment's account may run all of
 them, and the audit log names the operating system's user. `--tenant` bounds what a command reads
 and changes.
@@ -70,7 +73,10 @@ class Part:
 
 def parts() -> list[Part]:
     """Return the parts of the page."""
-    return [_calls(), _own_tokens(), _routes(), _console(), _admin(), _sessions(), _tickets()]
+    return [
+        *(_calls(), _own_tokens(), _routes(), _scrapes()),
+        *(_console(), _admin(), _sessions(), _tickets()),
+    ]
 
 
 def page() -> str:
@@ -159,6 +165,20 @@ def _routes() -> Part:
         list(fields),
         lambda number, kind: str(getattr(listed[number], fields[kind])),
         head="Route",
+    )
+
+
+def _scrapes() -> Part:
+    from tests.access.scrape_rights import SCRAPERS, SETTINGS, answer
+
+    settings = list(SETTINGS)
+    return Part(
+        "Scrapes of /metrics",
+        _SCRAPES,
+        settings,
+        SCRAPERS,
+        lambda number, kind: str(answer(settings[number], kind)),
+        head="Set",
     )
 
 

@@ -8,19 +8,26 @@ from __future__ import annotations
 
 from django.db import connection, transaction
 from django.test import TransactionTestCase
-from psycopg import sql
 
 from tests.support.loops import by_the_owner
 
-#: Filled by migrations; tests only read them.
-_KEPT = ("django_migrations", "django_content_type", "auth_permission")
 _LEASES = "INSERT INTO partition_leases (partition, epoch) SELECT generate_series(0, 255), 0"
-
-# A table whose file is empty has no rows.
-_WITH_A_FILE = """
-    SELECT relname FROM pg_class
-    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-      AND relname <> ALL(%s) AND pg_relation_size(oid) > 0
+# A table whose file is empty has no rows. Those left out are filled by migrations; tests only read
+# them.
+_DELETE = """
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOR name IN
+        SELECT relname FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+          AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
+          AND pg_relation_size(oid) > 0
+    LOOP
+        EXECUTE format('DELETE FROM %I', name);
+    END LOOP;
+END $$
 """
 
 
@@ -35,7 +42,5 @@ def empty() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         # Skips foreign keys, and the triggers that refuse to delete history.
         cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute(_WITH_A_FILE, [list(_KEPT)])
-        for (name,) in cursor.fetchall():
-            cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
+        cursor.execute(_DELETE)
         cursor.execute(_LEASES)

@@ -19,6 +19,7 @@ TOGETHER = (
     "tests/worker/test_loop.py",
     "tests/launcher/test_embedded_postgres.py",
     "tests/api/protocol/test_schema.py",
+    "tests/recount/test_metrics.py",
 )
 #: Folders in which one worker runs all of a file: its world takes seconds to make.
 FILES_OF = ("tests/access/",)

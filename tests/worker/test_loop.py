@@ -251,10 +251,11 @@ async def test_outcomes_wait_while_the_server_is_away(valkey: KillableValkey) ->
 
 
 async def test_the_heartbeat_says_what_the_worker_can_take_and_does(
-    valkey: KillableValkey, settings: Settings
+    valkey: KillableValkey, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PUNCTUAL = replace(conf(), worker_heartbeat_seconds=0.05)
     async with raw_receiver(_hold) as receiver, running() as loop:
+        monkeypatch.setattr(loop._kinds, "earliest_certificate_end", lambda: 4e9)
         flying = message(receiver, target=_target(timeout=60.0))
         loop.accept(flying, 100)
         loop.accept(message(receiver, due_in=600.0), 100)
@@ -265,6 +266,7 @@ async def test_the_heartbeat_says_what_the_worker_can_take_and_does(
 
         assert (beat.id, beat.pool, beat.details["pid"]) == (loop.worker, "default", os.getpid())
         assert (beat.slots, beat.hold) == (512, 8000)
+        assert beat.details["certificate_ends_at"] == 4e9
         assert beat.takes_work
         token = flying["executions"][0]["token"]
         client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [token]}))

@@ -195,6 +195,8 @@ def test_nothing_waits_for_ever(tenant: Tenant, most: int):
         begin()
         begin_children()
         open_runs = list(WorkflowRun.objects.values_list("id", flat=True))
+        if not open_runs:
+            break
         for run_id in open_runs:
             for row in claim(run_id).values():
                 running = Execution.objects.filter(status="QUEUED", step__isnull=False)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
+import orjson
 import pytest
 import redis
 from django.db import OperationalError, ProgrammingError
@@ -16,10 +18,16 @@ from executions.models import Execution, PartitionLease, SchedulerNode
 from executions.ownership.partitions import Partitions
 from insight.metrics import reading
 from insight.metrics.reading import Sample
-from shared.redis_client import REFUSED_KEY, client
-from tests.factories import make_task, make_tenant, once, prepare, release
+from shared.redis_client import CLOCKS_KEY, REFUSED_KEY, WORKER_INFO_KEY, WORKERS_KEY, client
+from tenants.models import ApiKey
+from tests.factories import make_key, make_task, make_tenant, once, prepare, release
 from tests.support.letters import make_letters
 from wire import heartbeats
+
+
+@pytest.fixture(autouse=True)
+def _no_former_workers() -> None:
+    client().delete(WORKERS_KEY, WORKER_INFO_KEY, CLOCKS_KEY)
 
 
 def values(source: Callable[[], Iterator[Sample]]) -> dict[tuple[str, ...], Any]:
@@ -48,7 +56,18 @@ def test_a_server_that_is_away_is_told_and_not_asked_again():
     def other() -> Iterator[Sample]:
         yield Sample("punctual_recorders", (), 1)
 
-    found = reading.read({away: "postgresql", behind: "postgresql", other: "redis"})
+    def of_both() -> Iterator[Sample]:
+        asked.append("of both")
+        yield Sample("queue_depth", ("due",), 1)
+
+    found = reading.read(
+        {
+            away: ("postgresql",),
+            behind: ("postgresql",),
+            other: ("redis",),
+            of_both: ("redis", "postgresql"),
+        }
+    )
 
     assert asked == ["away"]
     assert up(found) == {"postgresql": 0.0, "redis": 1.0}
@@ -64,23 +83,28 @@ def test_redis_that_is_away_leaves_what_postgresql_tells():
     def other() -> Iterator[Sample]:
         yield Sample("queue_depth", ("due",), 1)
 
-    found = reading.read({away: "redis", other: "postgresql"})
+    found = reading.read({away: ("redis", "postgresql"), other: ("postgresql",)})
 
     assert up(found) == {"postgresql": 1.0, "redis": 0.0}
     assert Sample("queue_depth", ("due",), 1) in found
 
 
-@pytest.mark.parametrize("error", [ProgrammingError(), redis.ResponseError("BUSY")])
-def test_a_question_that_the_server_refuses_leaves_out_its_own_answer_only(error: Exception):
+@pytest.mark.parametrize(
+    ("error", "server"),
+    [(ProgrammingError(), "postgresql"), (redis.ResponseError("BUSY"), "redis")],
+)
+def test_a_question_that_the_server_refuses_leaves_out_its_own_answer_only(
+    error: Exception, server: str
+):
     def refused() -> Iterator[Sample]:
         yield from _refused_with(error)
 
     def other() -> Iterator[Sample]:
         yield Sample("queue_depth", ("due",), 1)
 
-    found = reading.read({refused: "postgresql", other: "postgresql"})
+    found = reading.read({refused: (server,), other: (server,)})
 
-    assert up(found) == {"postgresql": 0.0}
+    assert up(found) == {server: 0.0}
     assert Sample("queue_depth", ("due",), 1) in found
 
 
@@ -197,6 +221,108 @@ def test_workers_of_tenants_are_one_pool_whatever_they_are_called():
     assert found["worker_utilization", "gpu"] == 0.25
     assert found["worker_utilization", "none"] == 0.0
     assert not any("secret" in label for key in found for label in key)
+
+
+def _wait_in(pools: list[str]) -> None:
+    """Let an execution be due in each of the pools."""
+    tenant = make_tenant()
+    for _ in pools:
+        make_task(tenant, once())
+    prepare()
+    an_hour_ago = database_now() - timedelta(hours=1)
+    for pool, execution in zip(pools, Execution.objects.all(), strict=True):
+        Execution.objects.filter(pk=execution.pk).update(pool=pool, due_at=an_hour_ago)
+
+
+@pytest.mark.django_db
+def test_due_work_is_told_of_pools_without_a_live_worker_and_names_of_tenants_are_one(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setitem(reading._POOLS_COUNTED, "most", 2)
+    _wait_in(["served", "lost", "secret0", "secret0", "secret0", "secret1", "later"])
+    in_an_hour = database_now() + timedelta(hours=1)
+    Execution.objects.filter(pool="later").update(due_at=in_an_hour)
+    heartbeats.beat("served", {"pool": "served", "slots": 4})
+    heartbeats.beat("lost", {"pool": "lost", "slots": 4, "patience": 0.0})
+    heartbeats.beat("later", {"pool": "later", "slots": 4, "patience": 0.0})
+
+    assert values(reading.work_without_worker) == {
+        ("punctual_due_without_worker", "default"): 0,
+        ("punctual_due_without_worker", "handlers"): 0,
+        ("punctual_due_without_worker", "commands"): 0,
+        ("punctual_due_without_worker", "served"): 0,
+        ("punctual_due_without_worker", "lost"): 1,
+        ("punctual_due_without_worker", "later"): 0,
+        # Up to two of each.
+        ("punctual_due_without_worker", "other"): 3,
+    }
+
+
+@pytest.mark.django_db
+def test_pools_are_looked_through_up_to_a_bound(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(reading._POOLS_COUNTED, "pools", 2)
+    _wait_in([f"pool{number}" for number in range(4)])
+
+    assert values(reading.work_without_worker)["punctual_due_without_worker", "other"] == 2
+
+
+_DAY = timedelta(days=1)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("parts", "number"),
+    [
+        ({}, 1),
+        ({"expires_at": 8 * _DAY}, 0),
+        ({"expires_at": -_DAY}, 0),
+        ({"expires_at": None}, 0),
+        ({"created_at": -20 * _DAY}, 0),
+        ({"last_used_at": -40 * _DAY}, 0),
+        ({"last_used_at": None}, 0),
+        ({"revoked_at": -_DAY}, 0),
+        ({"replaced_by": uuid4()}, 0),
+    ],
+)
+def test_keys_in_use_that_end_soon_without_a_successor_are_counted(
+    parts: dict[str, Any], number: int
+):
+    key, _ = make_key(make_tenant())
+    ends = {"created_at": -60 * _DAY, "expires_at": 6 * _DAY, "last_used_at": -_DAY, **parts}
+    now = database_now()
+    ApiKey.objects.filter(pk=key.pk).update(
+        **{
+            name: now + value if isinstance(value, timedelta) else value
+            for name, value in ends.items()
+        }
+    )
+
+    assert values(reading.backlogs)["punctual_api_keys_ending",] == number
+
+
+def test_the_first_end_of_a_certificate_is_that_of_a_live_worker_of_ours():
+    heartbeats.beat("without", {"pool": "gpu", "slots": 4, "certificate_ends_at": None})
+    name = ("punctual_client_certificate_end_timestamp_seconds",)
+    assert name not in values(reading.workers)
+
+    silent: Any = {"pool": "gpu", "patience": 0.0, "certificate_ends_at": 1.0}
+    theirs: Any = {"pool": "pull.x", "tenant": "1", "certificate_ends_at": 2.0}
+    heartbeats.beat("silent", silent)
+    heartbeats.beat("theirs", theirs)
+    for worker, end in (("later", 5e9), ("first", 4e9)):
+        heartbeats.beat(worker, {"pool": "gpu", "slots": 4, "certificate_ends_at": end})
+
+    assert values(reading.workers)[name] == 4e9
+
+
+def test_the_clock_that_is_off_most_is_told():
+    assert values(reading.guards)["punctual_clock_skew_seconds",] == 0.0
+
+    now = client().time()[0]
+    for process, seconds in (("a", 0.3), ("b", -2.5)):
+        client().hset(CLOCKS_KEY, process, orjson.dumps([seconds, now]).decode())
+
+    assert values(reading.guards)["punctual_clock_skew_seconds",] == 2.5
 
 
 def test_refused_writes_are_told_by_kind():

@@ -35,6 +35,7 @@ OF_OTHERS = {
     "backup/void_login_links": "a restore",
     "fence/skip_tokens": "a restore",
     "idempotency/store": "the web process answers calls",
+    "metric_reads/ending_keys": "the web process is asked for metrics",
     "metric_reads/oldest_snapshot": "the web process is asked for metrics",
     "prune/attach_day_table": "an operator restores a day",
     "prune/new_day_table": "an operator restores a day",
