@@ -26,12 +26,18 @@ def write(runs: Sequence[Run], places: PlacesLeft | None = None) -> None:
     """
     if not runs:
         return
+    ends = _ends_of(runs)
+    if any(one.changes.waits for one in runs):
+        # A signal that has ended a step releases no later one: the search reads the ends.
+        for asked in ends:
+            run(*asked)
+        ends = []
     _write_waits(runs)
     # The claim before the ends, which lock rows that all share until the transaction ends.
     claims = places.claiming(runs) if places else []
     claimed = transitions.begin_steps(
         [(one.row, one.plan, one.changes.begins) for one in runs],
-        before=[*_ends_of(runs), *_fans_of(runs)],
+        before=[*ends, *_fans_of(runs)],
         after=[_update_of(runs), *claims],
     )[1:]
     handed_on = places.take(claimed) if places else ()
