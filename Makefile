@@ -17,7 +17,7 @@ BENCH_ARGS ?=
 CHAOS_ARGS ?=
 NOT_INSTALLED := 'Punctual is not running from $(CURDIR): it is not installed there (make setup).'
 
-.PHONY: help setup setup-oidc setup-dev lock sbom vulnerabilities up down ps test test-long fmt lint types check bench chaos screenshots clean
+.PHONY: help setup setup-oidc setup-otel setup-dev lock sbom vulnerabilities up down ps test test-long fmt lint types check bench chaos screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ setup: ## Make the virtual environment and install the requirements
 
 setup-oidc: ## The same, with the extra for sign-in by OpenID providers
 	@.ci/install requirements-oidc.txt
+
+setup-otel: ## The same, with the extra for traces by OpenTelemetry
+	@.ci/install requirements-otel.txt
 
 setup-dev: ## The same, with the requirements of tests and checks
 	@.ci/install requirements-dev.txt

@@ -5,6 +5,7 @@ neither. Told are the means of each kind of process and stage, and the differenc
 interval, of Student's t. The other checkout has its own environment (``make setup-dev``).
 Run: ``python -m bench.costs_beside --other ../before`` (``--pairs 10 --count 30000``); with
 ``--tenants 100`` the work is spread over tenants, where the other checkout knows that option, too.
+With ``--other . --traces 0.01`` it is the cost of recording that share of all traces.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import statistics
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from typing import Any
 from bench import command_line, report
 from bench.installation import CHECKOUT, InstallationError
 from bench.peers.figures import TARGET
+from bench.trace_sink import trace_sink
 
 #: Student's t of 95 %, both sides, by pairs.
 _T95 = {
@@ -110,17 +114,20 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, choices=sorted(_T95), default=10)
     parser.add_argument("--count", type=command_line.above_zero, default=30_000)
     parser.add_argument("--tenants", type=command_line.above_zero, default=1)
+    parser.add_argument("--traces", type=float, help="the share of traces recorded here, 0 to 1")
     report.add_arguments(parser)
     return parser.parse_args(arguments)
 
 
-def run_costs(checkout: Path, count: int, tenants: int = 1) -> dict[str, Any]:
-    """Run ``bench.costs`` in a checkout and return its result."""
+def run_costs(
+    checkout: Path, count: int, tenants: int = 1, environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Run ``bench.costs`` in a checkout, with these variables, too, and return its result."""
     with tempfile.TemporaryDirectory() as scratch:
         arguments = ["--count", str(count), "--results", scratch]
         # An older checkout does not know the option, and needs none for a single tenant.
         arguments += ["--tenants", str(tenants)] if tenants > 1 else []
-        done = _costs(checkout, *arguments)
+        done = _costs(checkout, *arguments, environment=environment)
         stored = list(Path(scratch).glob("*.json"))
         if done.returncode or len(stored) != 1:
             raise InstallationError(f"bench.costs in {checkout.name}: {done.stderr.strip()[-500:]}")
@@ -128,9 +135,18 @@ def run_costs(checkout: Path, count: int, tenants: int = 1) -> dict[str, Any]:
         return found
 
 
-def _costs(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _costs(
+    checkout: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [str(checkout / ".venv" / "bin" / "python"), "-m", "bench.costs", *arguments]
-    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command,
+        cwd=checkout,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def require_tenants(checkout: Path) -> None:
@@ -150,9 +166,14 @@ def main(arguments: list[str]) -> int:
         # Before the first pair, not after its first half.
         require_tenants(places["other"])
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in places}
-    for pair in range(chosen.pairs):
-        for name in sorted(places, reverse=pair % 2 == 0):
-            runs[name].append(run_costs(places[name], chosen.count, chosen.tenants))
+    with ExitStack() as stack:
+        traces: dict[str, dict[str, str]] = {}
+        if chosen.traces is not None:
+            traces["here"] = stack.enter_context(trace_sink()).environment(chosen.traces)
+        for pair in range(chosen.pairs):
+            for name in sorted(places, reverse=pair % 2 == 0):
+                asked = (places[name], chosen.count, chosen.tenants, traces.get(name))
+                runs[name].append(run_costs(*asked))
     publish(runs, chosen)
     return 0
 
@@ -165,6 +186,7 @@ def publish(runs: Mapping[str, Sequence[Mapping[str, Any]]], chosen: argparse.Na
         "count": chosen.count,
         "tenants": chosen.tenants,
         "pairs": chosen.pairs,
+        "traces": chosen.traces,
         "commits": commits,
         "differences": [asdict(one) for one in found],
     }

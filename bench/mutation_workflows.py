@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.mutation import Edit, Mutation, one
+from bench.mutation import one
 
 _RACE = "tests/concurrency/test_workflow_race.py"
 _FAULTS = "tests/workflows/test_faults.py"
@@ -19,8 +19,6 @@ _RUNS = "workflows/sql/workflow_runs.sql"
 _ENDS = "workflows/sql/workflow_ends.sql"
 _READING = "workflows/advance/reading.py"
 _RUN = "workflows/advance/run.py"
-_LOCK = '    found = [row[0] for row in rows("workflow_runs/lock"'
-_SEEN = '    seen = list(rows("workflow_runs/read", {"runs": list(run_ids)}))\n'
 _OF_A_RUN = "WHERE run_id IS NOT NULL"
 _OF_GONE = "WHERE (e).run_id IS NOT NULL"
 _RELEASED = f"{_FAULTS}::test_a_step_that_ends_without_having_done_its_work_releases_what_waits"
@@ -35,18 +33,13 @@ WORKFLOWS = (
         "ORDER BY r.id",
         "-- name: lock\n",
     ),
-    Mutation(
+    one(
         "run-judged-as-before-its-lock",
         "an advance judges a run as it was before it waited for its lock",
-        (
-            Edit(_READING, _LOCK, f"{_SEEN}{_LOCK}"),
-            Edit(
-                _READING,
-                'for row in rows("workflow_runs/read", {"runs": found})',
-                "for row in seen",
-            ),
-        ),
         (_WAITS,),
+        _READING,
+        "locked, read = together(*asked)",
+        "read, locked = together(*reversed(asked))",
     ),
     one(
         "inbox-forgotten",
@@ -225,8 +218,8 @@ WORKFLOWS = (
         "a step starts before due work that waits for the capacity of its pool",
         (f"{_HANDING_ON}::test_there_is_no_chance_where_due_work_waits_for_capacity",),
         "executions/dispatch/handing_on.py",
-        "scarcity.without(capacity_by_pool())",
-        "frozenset(capacity_by_pool())",
+        "scarcity.without(self._with_workers())",
+        "frozenset(self._with_workers())",
     ),
     one(
         "one-place-for-many-steps",

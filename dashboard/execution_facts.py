@@ -21,7 +21,10 @@ from executions.choices import LEASED, Status
 from executions.models import Execution
 from executions.states import MOVES
 from executions.transitions import CANCEL_GRACE_SECONDS
+from shared.conf import conf
 from shared.instants import parse_instant
+from shared.trace_context import TraceContext
+from shared.tracing.sampling import context_of_attempt
 
 _STATE_OF_EVENT = {
     "execution.materialized": Status.PENDING,
@@ -147,3 +150,30 @@ def _end_of(attempt: Mapping[str, Any]) -> datetime | None:
 
 def _moment(text: str | None) -> datetime | None:
     return None if text is None else parse_instant(text)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrace:
+    """A trace with the page of the operator's tool that shows it; '' where nothing is to see."""
+
+    trace_id: str
+    url: str
+
+
+def traces_of(execution: Execution) -> list[ShownTrace]:
+    """Return the trace of the execution, and that of its last attempt where it has its own."""
+    numbers = dict.fromkeys((1, max(1, execution.attempt)))
+    contexts = {
+        context.trace_id: context
+        for number in numbers
+        for context in [
+            context_of_attempt(execution.id.hex, execution.trace_context, number),
+        ]
+    }
+    return [ShownTrace(one.trace_id, _url_of(one)) for one in contexts.values()]
+
+
+def _url_of(context: TraceContext) -> str:
+    # Where nothing is recorded here, the trace may be one of the caller's.
+    seen = context.is_sampled or conf().tracing is None
+    return conf().trace_url.replace("{trace_id}", context.trace_id) if seen else ""

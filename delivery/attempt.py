@@ -25,18 +25,11 @@ from delivery.http_messages import Request, encode_request
 from delivery.masked_answer import judged_answer
 from delivery.outcome import Outcome, decide
 from delivery.plain_request import call_of, is_plain, write
-from delivery.plan import (
-    Moment,
-    Plan,
-    Shape,
-    compose,
-    plan_of,
-    read_shape,
-    template_values,
-)
+from delivery.plan import Moment, Plan, Shape, compose, plan_of, read_shape, template_values
 from delivery.signing import parse_secret
 from shared import execution_tokens
-from shared.addresses import AllowList, UrlError
+from shared.addresses import AllowList, TargetUrl, UrlError
+from shared.conf import conf
 from shared.encryption import DecryptionFailed, open_json, open_sealed, seal_json
 from shared.instants import format_instant
 from shared.named_secrets.opened import SecretUnavailable, secrets_of
@@ -47,7 +40,8 @@ from shared.sealing_contexts import (
     revision_context,
     signing_secret_context,
 )
-from shared.trace_context import from_text
+from shared.trace_context import TraceContext
+from shared.tracing.sampling import context_of_attempt
 from wire import outcomes
 from wire.costs import cost_of_headers
 from wire.messages import Entry, Shared
@@ -135,6 +129,7 @@ class Deliverer:
         self._shapes: Remembered[Shape] = Remembered(_SHAPES * _PLAN_BYTES)
         self._secrets: Remembered[bytes] = Remembered(_REMEMBERED_BYTES // 16)
         self._ready: Remembered[Ready] = Remembered(_REMEMBERED_BYTES)
+        self._is_tracing = conf().tracing is not None
 
     def prepare(self, entry: Entry, batch: Shared) -> None:
         """Make the request of an entry that is not due yet, where one request is the whole call.
@@ -201,6 +196,13 @@ class Deliverer:
         request = self._request(entry, plan, batch, at)
         return plan, self._caller.call(plan, request, entry["tenant"])
 
+    def address_of(self, entry: Entry, batch: Shared) -> TargetUrl | None:
+        """Return what a webhook calls; None where only its request says it, or nothing can."""
+        try:
+            return self._plan(entry, batch).url
+        except (DecryptionFailed, SecretUnavailable, ValueError):
+            return None
+
     def _plan(self, entry: Entry, batch: Shared) -> Plan:
         tenant, named = entry["tenant"], batch.get("named_secrets", {})
         # Another value of a secret makes another plan.
@@ -254,7 +256,15 @@ class Deliverer:
             timestamp=int(at),
             secrets=self._signing(entry, batch),
             body=body,
+            context=self._context_of(entry),
         )
+
+    def _context_of(self, entry: Entry) -> TraceContext | None:
+        """Return the trace of the attempt; None where it is that of the execution alone."""
+        kept = entry.get("trace")
+        if kept is None and not self._is_tracing:
+            return None
+        return context_of_attempt(entry["id"], kept, entry["attempt"])
 
     def _signing(self, entry: Entry, batch: Shared) -> list[bytes]:
         tenant = entry["tenant"]
@@ -262,18 +272,18 @@ class Deliverer:
 
     def _request(self, entry: Entry, plan: Plan, batch: Shared, at: float) -> Request:
         scheduled_for = _instant_text(entry["scheduled_for"])
+        context = self._context_of(entry)
         facts = AttemptFacts(
             execution_id=entry["id"],
             task_id=entry["task"],
             attempt=entry["attempt"],
             scheduled_for=scheduled_for,
             fencing_token=entry["token"],
-            traceparent=traceparent(entry["id"], entry["attempt"]),
+            traceparent=traceparent(entry["id"], entry["attempt"], context),
+            tracestate=context.state if context else "",
             user_headers=plan.headers,
             content_type=plan.content_type,
         )
-        if entry.get("trace"):
-            facts = _in_trace(facts, entry)
         if plan.terms.callback:
             facts = _with_callback(facts, entry)
         named = entry.get("named") if plan.url is None else None
@@ -308,13 +318,6 @@ def _own_payload(entry: Entry) -> list[Any]:
     if sealed is None:
         return []
     return [open_json(base64.b64decode(sealed), payload_context(entry["tenant"], entry["id"]))]
-
-
-def _in_trace(facts: AttemptFacts, entry: Entry) -> AttemptFacts:
-    """Put the attempt into the trace of the call that made its execution."""
-    context = from_text(entry["trace"])
-    parent = traceparent(entry["id"], entry["attempt"], context)
-    return replace(facts, traceparent=parent, tracestate=context.state)
 
 
 def _with_callback(facts: AttemptFacts, entry: Entry) -> AttemptFacts:

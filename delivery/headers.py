@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from delivery.signing import sign
 from shared.addresses import as_sent
 from shared.conf import conf
-from shared.trace_context import TraceContext
+from shared.trace_context import SAMPLED, TraceContext, span_of
 
 USER_AGENT = "Punctual-Webhooks/1"
 JSON = "application/json"
@@ -81,18 +81,14 @@ def build_headers(
 
 
 def traceparent(execution_id: str, attempt: int, context: TraceContext | None = None) -> str:
-    """Return a W3C traceparent: one span per attempt, in the trace that the execution continues.
+    """Return a W3C traceparent: one span per attempt, in the trace that the attempt belongs to.
 
     Without one the execution is a trace of its own.
     """
     own = execution_id.replace("-", "")
-    return (context or TraceContext(own)).traceparent(span_of(own, attempt))
-
-
-def span_of(execution: str, attempt: int) -> str:
-    """Return the id of an attempt's span; ``execution`` is the digits of its id."""
-    # The low half of a UUID is random in versions 4 and 7; zero is no valid span id.
-    return f"{int(execution[16:], 16) ^ attempt or 1:016x}"
+    if context is None:
+        return f"00-{own}-{span_of(own, attempt)}-{SAMPLED}"
+    return context.traceparent(span_of(own, attempt))
 
 
 def callback_url_of(execution_id: str) -> str:

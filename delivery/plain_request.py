@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from delivery.headers import USER_AGENT, span_of
+from delivery.headers import USER_AGENT, traceparent
 from delivery.http_messages import Request, checked_name, encode_head, needs_length
 from delivery.plan import Call, Plan
 from delivery.signing import sign
 from shared.addresses import TargetUrl
 from shared.conf import conf
+from shared.trace_context import TraceContext
 from wire.messages import Entry
 
 #: Lines that every plain request has behind its head.
@@ -42,11 +43,14 @@ def write(
     timestamp: int,
     secrets: Sequence[bytes],
     body: bytes,
+    context: TraceContext | None = None,
 ) -> bytes:
-    """Return the bytes to send; ValueError when a part could break the framing."""
+    """Return the bytes to send; ValueError when a part could break the framing.
+
+    Without a context the execution is a trace of its own.
+    """
     shape, head = plan.shape, _call(plan).head
     execution, attempt = entry["id"], entry["attempt"]
-    trace = execution.replace("-", "")
     fields = (
         f"User-Agent: {USER_AGENT}\r\n"
         f"webhook-id: {execution}\r\n"
@@ -57,7 +61,7 @@ def write(
         f"X-Scheduler-Attempt: {attempt}\r\n"
         f"X-Scheduler-Scheduled-For: {scheduled_for}\r\n"
         f"X-Scheduler-Fencing-Token: {entry['token']}\r\n"
-        f"traceparent: 00-{trace}-{span_of(trace, attempt)}-01\r\n"
+        f"traceparent: {traceparent(execution, attempt, context)}\r\n"
     )
     lines = _LINES
     if secrets:

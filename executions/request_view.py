@@ -29,7 +29,7 @@ from shared.instants import format_instant
 from shared.payload_sight import HIDDEN, hide, hide_url, is_hidden
 from shared.redaction import MASK
 from shared.templates import names_in, render
-from shared.trace_context import context_of
+from shared.tracing.sampling import context_of_attempt
 
 __all__ = [
     "captured_response",
@@ -96,7 +96,7 @@ def sent_request(
     scheduled_for = format_instant(execution.scheduled_for)
     known = {"scheduled_for": scheduled_for, "attempt": str(attempt.number)}
     callback = target["completion"] == "callback"
-    context = context_of(str(execution.id), execution.trace_context)
+    context = context_of_attempt(str(execution.id), execution.trace_context, attempt.number)
     facts = AttemptFacts(
         execution_id=str(execution.id),
         task_id=str(execution.task_id),

@@ -8,7 +8,7 @@ has opened it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,12 +16,12 @@ from uuid import UUID
 
 from executions import run_signals
 from executions.choices import AttemptOutcome, Status, Trigger
-from executions.ledger import budget_charges, final_log, minute_stats, settling, totals
+from executions.ledger import budget_charges, final_log, minute_stats, settling, spans, totals
 from executions.ledger.days import ensure_days_of
 from executions.ledger.settling import Moved, Settled, joined
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
-from shared.sql import rows, run
+from shared.sql import Asked, rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import is_of_compensation, is_of_step
 from tenants.quotas.limits import TENANT_LIMIT
@@ -96,13 +96,14 @@ def mark_queued(
     return claimed, found[0][-1] + len(unread)
 
 
-def mark_queued_at_once(ids: Sequence[UUID], incarnation: str) -> list[Claimed]:
-    """Move PENDING to QUEUED for executions that are due, each under a new token.
+def marking_queued_at_once(ids: Iterable[UUID], incarnation: str) -> Asked:
+    """Return the statement that moves PENDING to QUEUED, each under a new token, for due work.
 
-    Not those on hold, nor those whose destination has limits or parked work.
+    Not for work on hold, nor where its destination has limits or parked work. It returns `Claimed`.
     """
-    given = {"ids": ids, "incarnation": incarnation, "margin": conf().start_margin_seconds}
-    return [Claimed._make(row) for row in rows("dispatch/claim_these", given)]
+    margin = conf().start_margin_seconds
+    given = {"ids": of_uuids(ids), "incarnation": incarnation, "margin": margin}
+    return "dispatch/claim_these", given
 
 
 def mark_leased(parameters: dict[str, object]) -> list[Claimed]:
@@ -181,14 +182,12 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
         return []
     ensure_days_of([entry.execution_id for entry in finishes])
     again = [entry for entry in finishes if entry.status == Status.RETRYING]
-    run("complete/plan_hashed")
     # First: the rows that it leaves, because their cancel was requested, end in the next one.
-    found = rows("complete/try_again", _columns(again)) if again else []
+    found = joined("complete/try_again", _columns(again)) if again else []
     if len(found) < len(finishes):
         retrying = {row[0] for row in found}
         left = [entry for entry in finishes if entry.execution_id not in retrying]
-        found += rows("complete/finish", _columns(left))
-    run("complete/plan_freely")
+        found += joined("complete/finish", _columns(left))
     moved = [Moved._make(row) for row in settling.first_ends(found, _TASK)]
     _settle(moved, finishes)
     run_signals.tell([row.run_id for row in moved])
@@ -221,9 +220,11 @@ def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
     if moved:
         freed = [row.freed for row in moved if row.freed]
         gated = settling.settle([row.of_task for row in moved], freed)
-        budget_charges.charge(moved, finishes, gated)
-        minute_stats.count([row.ended for row in moved], totals.of_attempts(moved, finishes))
+        attempts = totals.of_attempts(moved, finishes)
+        counting = minute_stats.counting([row.ended for row in moved], attempts)
+        budget_charges.charge(moved, finishes, gated, counting)
         settling.note_lines(moved, finishes)
+        spans.note_ended(moved)
 
 
 def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:
@@ -288,11 +289,7 @@ def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
     """
     if not ids:
         return []
-    parameters = {
-        "ids": list(ids),
-        "reason": reason,
-        "grace": CANCEL_GRACE_SECONDS,
-    }
+    parameters = {"ids": list(ids), "reason": reason, "grace": CANCEL_GRACE_SECONDS}
     marked = rows("complete/request_cancel", parameters)
     run_signals.tell([row[2] for row in marked])
     return [row[0] for row in marked]

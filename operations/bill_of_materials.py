@@ -16,8 +16,8 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 _ROOT = Path(__file__).resolve().parents[1]
-#: Of the product: what runs, and the extra. Tools of tests are not shipped.
-LOCK_FILES = ("requirements.lock", "requirements-oidc.lock")
+#: Of the product: what runs, and the extras. Tools of tests are not shipped.
+LOCK_FILES = ("requirements.lock", "requirements-oidc.lock", "requirements-otel.lock")
 _PIN = re.compile(
     r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(?P<version>[^\s;\\]+)(?: *; *(?P<marker>[^\\]+))?"
 )

@@ -13,6 +13,7 @@ from django.conf import settings
 from launcher import local_state
 from operations.metric_settings import METRIC_SETTINGS
 from operations.setting_readers import Setting, django_setting, keys, knob, lists, option, variable
+from operations.trace_settings import TRACE_SETTINGS
 from shared.conf import conf
 
 #: Set by the supervisor for its processes, or by sudo; not for people.
@@ -287,6 +288,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         ),
     ),
     "Metrics": METRIC_SETTINGS,
+    "Traces": TRACE_SETTINGS,
     "Webhooks and limits": (
         Setting(
             "WEBHOOK_ALLOWED_NETWORKS",

@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from launcher import local_state
 from scheduler_site.broker import broker_url
 from scheduler_site.mail import mail_settings
+from scheduler_site.tracing import read_trace_url, read_tracing
 from shared import env, oidc_providers, silence
 from shared.conf import Conf
 from shared.jwt_issuers import read_or_problem
@@ -347,6 +348,8 @@ PUNCTUAL = Conf(
     metrics_token=env.secret("METRICS_TOKEN", shortest=32),
     metrics_networks=env.networks("METRICS_NETWORKS"),
     metrics_tenants=env.integer("METRICS_TENANTS", 0, minimum=0, maximum=100),
+    tracing=read_tracing(),
+    trace_url=read_trace_url(),
     api_calls_per_second=env.integer("API_CALLS_PER_SECOND", 100, minimum=0, maximum=100_000),
     tiers=env.tiers("TIERS", BOUNDS, longest=TIER_LENGTH),
     worker_capacity=env.integer("WORKER_CAPACITY", 512, minimum=1, maximum=20000),

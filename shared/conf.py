@@ -13,6 +13,7 @@ from django.conf import settings
 
 from shared.jwt_issuers import JwtIssuer
 from shared.oidc_providers import OidcProvider
+from shared.tracing.config import Tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,10 @@ class Conf:
     metrics_networks: tuple[str, ...] = ()
     #: How many of the most delayed tenants `/metrics` names; 0: none.
     metrics_tenants: int = 0
+    #: Where spans are sent, and of which traces; None: nowhere.
+    tracing: Tracing | None = None
+    #: URL of a trace in the operator's tool, with ``{trace_id}`` in it; empty: no links.
+    trace_url: str = ""
     #: Whether the OpenAPI document and its page are public.
     schema_public: bool = False
     #: Members and keys see hosts, versions and load of processes, as operators do.

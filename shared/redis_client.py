@@ -57,6 +57,8 @@ FLYING_PREFIX = "punctual:flying:"
 SCARCE_PREFIX = "punctual:scarce:"
 #: Hash: kind of refusal -> how often.
 REFUSED_KEY = "punctual:refused"
+#: Hash: what became of spans -> how many.
+SPANS_KEY = "punctual:spans"
 #: Before the id of a start of Redis: hash of name of a count of web processes -> how often since.
 COUNTS_KEY = "punctual:counts"
 

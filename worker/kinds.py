@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from shared.addresses import TargetUrl
 from wire.messages import Entry, Shared
 from wire.outcomes import Outcome, ProgressRow
 from wire.poison import ALONE_AFTER
@@ -68,6 +69,10 @@ class Kinds:
         """Prepare an attempt before its time."""
         if entry["target"].get("kind", "webhook") == "webhook":
             self._webhooks.prepare(entry, batch)
+
+    def address_of(self, entry: Entry, batch: Shared) -> TargetUrl | None:
+        """Return what a webhook calls, where that is known before its request is made."""
+        return self._webhooks.address_of(entry, batch)
 
     def interrupt(self, grace_seconds: float) -> None:
         """Ask handlers and commands to end, and kill after the grace those that do not."""

@@ -40,7 +40,8 @@ from worker.entries import Question, ask_arguments
 from worker.kinds import Kinds
 from worker.outbox import Outbox
 from worker.reports import Reports
-from worker.runner import Runner, Verdict
+from worker.runner import Deliver, Runner, Verdict
+from worker.traced_delivery import TracedDelivery
 from worker.vitals import Vitals
 from worker.watchdog import Watchdog, end_at_once, stop_process
 
@@ -136,11 +137,14 @@ class WorkerLoop:
         self._reports = Reports(self._redis)
         self._kinds = Kinds(self._outbox.put, self._clock.now)
         self._ahead = Ahead(self._kinds.prepare, self._clock.now)
+        deliver: Deliver = self._kinds.deliver
+        if conf().tracing is not None:
+            deliver = TracedDelivery(deliver, self._kinds.address_of)
         self._runner = Runner(
             self.worker,
             self._clock,
             self._outbox,
-            self._kinds.deliver,
+            deliver,
             self._ask_guard,
             self._reports,
         )

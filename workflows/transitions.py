@@ -8,15 +8,17 @@ from typing import Any
 from uuid import UUID
 
 from executions import run_signals
-from executions.changes.paused_places import reasons_to_hold
+from executions.changes import paused_places
+from executions.changes.paused_places import Reason
 from executions.choices import Status, Trigger
-from executions.ledger import final_log, minute_stats, settling, totals
+from executions.ledger import final_log, minute_stats, settling, spans, totals
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
 from executions.ledger.minute_stats import Ended, Kind
 from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
-from shared.sql import rows, run
+from shared.sql import Asked, Done, rows, run, together
+from shared.sql_arrays import of_blobs, of_floats, of_integers, of_texts, of_uuids
 from tasks import standing_pauses
 from workflows import in_flight
 from workflows.advance import reading
@@ -36,35 +38,48 @@ def begin_runs(partitions: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
     return found
 
 
-def begin_steps(begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]]) -> None:
-    """Insert PENDING executions of steps, due now; those of a suspended tenant are on hold."""
+def begin_steps(
+    begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]],
+    before: Sequence[Asked],
+    after: Sequence[Asked],
+) -> list[Done]:
+    """Insert PENDING executions of steps, due now; those of a suspended tenant are on hold.
+
+    ``before`` and ``after`` it run other statements, in the same round trips; return the results of
+    the latter.
+    """
     made = [(row, plan, begin) for row, plan, begins in begun for begin in begins]
-    for tenant_id in sorted({row.tenant_id for row, _, _ in made}):
-        # The race: a suspension that begins now would not see them.
-        standing_pauses.share(tenant_id)
-    _begin_children([one for one in made if one[2].child is not None])
-    _begin_calls([one for one in made if one[2].child is None])
+    if not made:
+        return together(*before, *after)[len(before) :]
+    tenants = sorted({row.tenant_id for row, _, _ in made})
+    # The race: a suspension that begins now would not see them.
+    shared = [standing_pauses.sharing(tenant_id) for tenant_id in tenants]
+    holding = together(*before, *shared, paused_places.asking(tenants))[-1].rows
+    reason = paused_places.reasons_of(holding)
+    asked = [
+        *_of_children([one for one in made if one[2].child is not None]),
+        *_of_calls([one for one in made if one[2].child is None], reason),
+    ]
+    return together(*asked, *after)[len(asked) :]
 
 
-def _begin_children(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
-    if made:
-        run(
-            "workflow_takes/insert_children",
-            {
-                "tasks": [begin.child for _, _, begin in made],
-                "priorities": [plan.definition.priority for _, plan, _ in made],
-                **_of_steps(made),
-            },
-        )
+def _of_children(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[Asked]:
+    if not made:
+        return []
+    columns = {
+        "tasks": [begin.child for _, _, begin in made],
+        "priorities": [plan.definition.priority for _, plan, _ in made],
+        **_of_steps(made),
+    }
+    return [("workflow_takes/insert_children", columns)]
 
 
 def _call_of(plan: Plan, begin: StepBegin) -> Call:
     return (plan.undoing if begin.undoes else plan.calls)[begin.step]
 
 
-def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
+def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]], reason: Reason) -> list[str]:
     """Return why each step is on hold from its begin, '' where it is not."""
-    reason = reasons_to_hold({row.tenant_id for row, _, _ in made})
     calls = [(row.tenant_id, _call_of(plan, begin)) for row, plan, begin in made]
     held_for = [reason(tenant_id, call.pool, call.destination) for tenant_id, call in calls]
     return in_flight.reasons_to_wait([row.tenant_id for row, _, _ in made], held_for)
@@ -72,36 +87,34 @@ def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
 
 def _of_steps(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> dict[str, object]:
     return {
-        "ids": [begin.execution_id for _, _, begin in made],
-        "tenants": [row.tenant_id for row, _, _ in made],
-        "payloads": [begin.payload for _, _, begin in made],
-        "parents": [row.execution_id for row, _, _ in made],
-        "runs": [row.id for row, _, _ in made],
-        "steps": [begin.step for _, _, begin in made],
-        "items": [begin.item for _, _, begin in made],
-        "takes": [row.take for row, _, _ in made],
+        "ids": of_uuids([begin.execution_id for _, _, begin in made]),
+        "tenants": of_uuids([row.tenant_id for row, _, _ in made]),
+        "payloads": of_blobs([begin.payload for _, _, begin in made]),
+        "parents": of_uuids([row.execution_id for row, _, _ in made]),
+        "runs": of_uuids([row.id for row, _, _ in made]),
+        "steps": of_integers([begin.step for _, _, begin in made]),
+        "items": of_integers([begin.item for _, _, begin in made]),
+        "takes": of_integers([row.take for row, _, _ in made]),
     }
 
 
-def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
+def _of_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]], reason: Reason) -> list[Asked]:
     if not made:
-        return
+        return []
     calls = [_call_of(plan, begin) for _, plan, begin in made]
-    run(
-        "workflow_runs/insert_steps",
-        {
-            **_of_steps(made),
-            "tasks": [row.task_id for row, _, _ in made],
-            "partitions": [row.partition for row, _, _ in made],
-            "priorities": [call.priority for call in calls],
-            "pools": [call.pool for call in calls],
-            "destinations": [call.destination for call in calls],
-            "revisions": [call.revision for call in calls],
-            "max_attempts": [call.max_attempts for call in calls],
-            "timeouts": [call.timeout_seconds for call in calls],
-            "held_for": _held_for(made),
-        },
-    )
+    columns = {
+        **_of_steps(made),
+        "tasks": of_uuids([row.task_id for row, _, _ in made]),
+        "partitions": of_integers([row.partition for row, _, _ in made]),
+        "priorities": of_integers([call.priority for call in calls]),
+        "pools": of_texts([call.pool for call in calls]),
+        "destinations": of_texts([call.destination for call in calls]),
+        "revisions": of_integers([call.revision for call in calls]),
+        "max_attempts": of_integers([call.max_attempts for call in calls]),
+        "timeouts": of_floats([call.timeout_seconds for call in calls]),
+        "held_for": of_texts(_held_for(made, reason)),
+    }
+    return [("workflow_runs/insert_steps", columns)]
 
 
 def end_runs(ends: Sequence[RunEnd], *, begun: bool = True) -> None:
@@ -160,6 +173,7 @@ def _settle(moved: Sequence[tuple[Any, ...]], finishes: Sequence[Finish]) -> Non
         [Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in unsuccessful],
         finishes,
     )
+    spans.note_ended(Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in moved)
 
 
 def archive_unbegun(ended: Sequence[RunRow]) -> None:

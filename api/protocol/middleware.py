@@ -8,6 +8,7 @@ never shows one.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from django.conf import settings
 from django.core.signals import got_request_exception
 from django.http import HttpRequest, HttpResponseBase
 
-from api.protocol import paths
+from api.protocol import paths, request_spans
 from api.protocol.authentication import bearer_token
 from api.protocol.problems import (
     Problem,
@@ -60,11 +61,15 @@ class TraceMiddleware:
         request.trace = trace  # type: ignore[attr-defined]  # read by actor_of
         request.trace_id = trace.trace_id  # type: ignore[attr-defined]  # read by trace_id_of
         request.traceparent = trace.traceparent  # type: ignore[attr-defined]  # handed on by services
+        is_recorded = bool(trace.context.parent)
+        began = time.time() if is_recorded else 0.0
         # A thread serves many requests: this one's lines must not show values of an earlier one.
         structlog.contextvars.clear_contextvars()
         with structlog.contextvars.bound_contextvars(trace_id=trace.trace_id):
             response = self.get_response(request)
         response["X-Trace-Id"] = trace.trace_id
+        if is_recorded:
+            request_spans.emit(request, response, trace, began, time.time())
         return response
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.trace_context import TraceContext, read_state
+from shared.tracing.sampling import context_of_call
 
 # Version 00 has exactly four fields; later versions may have more, which are ignored.
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
@@ -23,8 +24,13 @@ class Trace:
 
     context: TraceContext
     span_id: str
-    #: Whether the caller named the trace.
-    continued: bool = False
+    #: The caller's span; '' where the trace begins here.
+    parent_id: str = ""
+
+    @property
+    def continued(self) -> bool:
+        """Return whether the caller named the trace."""
+        return bool(self.parent_id)
 
     @property
     def trace_id(self) -> str:
@@ -47,11 +53,13 @@ def continue_trace(header: str, state: str = "") -> Trace:
     invalid = version == "ff" or (version == "00" and more) or not int(trace_id, 16)
     if invalid or not int(parent_id, 16):
         return _new_trace(span_id)
-    return Trace(TraceContext(trace_id, flags, read_state(state)), span_id, continued=True)
+    context = TraceContext(trace_id, flags, read_state(state))
+    return Trace(context_of_call(context, is_callers=True, span_id=span_id), span_id, parent_id)
 
 
 def _new_trace(span_id: str) -> Trace:
-    return Trace(TraceContext(secrets.token_hex(16)), span_id)
+    context = TraceContext(secrets.token_hex(16))
+    return Trace(context_of_call(context, is_callers=False, span_id=span_id), span_id)
 
 
 def trace_id_of(request: Any) -> str:

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from api.protocol.query import choice, choices, instant, text, uuid
 from dashboard.access import ConsoleRequest, Done, action, page
-from dashboard.execution_facts import attempt_facts, state_visits, stay_of
+from dashboard.execution_facts import attempt_facts, state_visits, stay_of, traces_of
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.live_parts import version_of
 from dashboard.log_text import readable
@@ -137,6 +137,7 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
             "now": now,
             "attempts": attempts,
             "visits": state_visits(found),
+            "traces": traces_of(found),
             "letter": letter,
             "called": called,
             "payload_text": payload_text,

@@ -87,7 +87,7 @@ def _first_steps(request: ConsoleRequest) -> list[dict[str, Any]]:
     has_task = Task.objects.for_tenant(tenant).exists()
     ran = has_task and Execution.objects.for_tenant(tenant).filter(status="SUCCEEDED").exists()
     own_keys = ApiKey.objects.filter(tenant_id=tenant, revoked_at=None, last_used_at__isnull=False)
-    steps = [
+    steps: list[dict[str, Any]] = [
         {
             "label": "Create a task",
             "text": "Paste a crontab line or a curl command, or start with an example.",

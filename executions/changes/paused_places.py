@@ -6,17 +6,19 @@ says that nothing calls it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
 from uuid import UUID
 
 from executions.choices import Status
 from shared.notify import wake_schedulers_in
-from shared.sql import rows, run
+from shared.sql import Asked, rows, run
+from shared.sql_arrays import of_uuids
 from tasks import standing_pauses
 from tasks.choices import TENANT_SUSPENDED
 from tasks.models import Pause
 from tasks.quotas import limits_steps
-from tenants.models import Tenant
 
 #: The reason of a step that waits for its pool or destination.
 PLACE_PAUSED = "place_paused"
@@ -24,6 +26,8 @@ PLACE_PAUSED = "place_paused"
 
 #: Withdraws locked, released executions by their ids and tokens.
 Withdraw = Callable[[list[tuple[UUID, int]]], object]
+#: Returns why a step is on hold, by tenant, pool and destination; '' where it is not.
+Reason = Callable[[UUID, str, str], str]
 
 
 def hold_steps(pause: Pause, withdraw: Withdraw) -> None:
@@ -61,22 +65,37 @@ def held_places(tenant_id: UUID) -> Callable[[str, str], bool]:
     return covered
 
 
-def reasons_to_hold(tenant_ids: Collection[UUID]) -> Callable[[UUID, str, str], str]:
+def reasons_to_hold(tenant_ids: Iterable[UUID]) -> Reason:
     """Return why a step is on hold, by tenant, pool and destination; '' where it is not.
 
     The caller shares the pauses of the tenants.
     """
-    suspended = set(
-        Tenant.objects.filter(pk__in=tenant_ids, suspended_at__isnull=False).values_list(
-            "pk", flat=True
-        )
-    )
-    places = {tenant_id: held_places(tenant_id) for tenant_id in tenant_ids}
+    return reasons_of(rows(*asking(tenant_ids)))
+
+
+def asking(tenant_ids: Iterable[UUID]) -> Asked:
+    """Return the statement whose rows :func:`reasons_of` reads, after the shares of the pauses."""
+    return "pausing/holding", {"tenants": of_uuids(tenant_ids)}
+
+
+def reasons_of(holding: Iterable[tuple[Any, ...]]) -> Reason:
+    """Return what :func:`reasons_to_hold` does, from tenant, scope and value of what holds."""
+    suspended: set[UUID] = set()
+    pauses: dict[UUID, list[tuple[str, str]]] = defaultdict(list)
+    for tenant_id, scope, value in holding:
+        if scope is None:
+            suspended.add(tenant_id)
+        else:
+            pauses[tenant_id].append((scope, value))
 
     def reason(tenant_id: UUID, pool: str, destination: str) -> str:
         if tenant_id in suspended:
             return TENANT_SUSPENDED
-        return PLACE_PAUSED if places[tenant_id](pool, destination) else ""
+        held = any(
+            standing_pauses.covers_place(scope, value, pool, destination)
+            for scope, value in pauses.get(tenant_id, ())
+        )
+        return PLACE_PAUSED if held else ""
 
     return reason
 

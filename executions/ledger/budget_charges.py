@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Protocol
 from uuid import UUID
 
+from shared.sql import Asked, run
 from tasks.budgets import purses
 from tasks.budgets.units import SECONDS
 from tasks.versions import is_of_step, is_redirected
@@ -50,15 +51,23 @@ class Reported(Protocol):
         """What it cost, by unit."""
 
 
-def charge(ended: Sequence[Ended], reports: Sequence[Reported], gated: Collection[UUID]) -> None:
+def charge(
+    ended: Sequence[Ended],
+    reports: Sequence[Reported],
+    gated: Collection[UUID],
+    behind: Sequence[Asked] = (),
+) -> None:
     """Charge ended attempts; ``gated`` are the tasks whose work waits for the gate.
 
-    A replay into another place is not charged.
+    A replay into another place is not charged. The statements ``behind`` run after the budgets are
+    locked, in the same round trip.
     """
     charged = [row for row in ended if _may_be_charged(row, gated)]
     if not charged:
+        for asked in behind:
+            run(*asked)
         return
-    found = purses.lock({row.task_id for row in charged})
+    found = purses.lock({row.task_id for row in charged}, behind)
     if not found:
         return
     costs = {report.execution_id: report.cost for report in reports}

@@ -18,7 +18,7 @@ from uuid import UUID
 from executions.choices import Status
 from executions.ledger import totals
 from executions.models.minute_stat import LATE_ABOVE_MS, START_DELAY_BUCKETS_MS, MinuteStat
-from shared.sql import run
+from shared.sql import Asked, run
 from tenants.models import Tenant
 
 
@@ -61,7 +61,15 @@ class _Minute:
 
 
 def count(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> None:
-    """Add ended attempts to their minutes; the rows stay locked until the transaction ends.
+    """Run :func:`counting`."""
+    for asked in counting(ended, counted):
+        run(*asked)
+
+
+def counting(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> list[Asked]:
+    """Return the statement that adds ended attempts to their minutes; none without any.
+
+    The rows stay locked until the transaction ends.
 
     The start delay is that of the first attempt, counted when it ends. A run is no call: it is
     counted beside them. ``counted`` are the metrics' totals of the same ends, which the same
@@ -84,8 +92,9 @@ def count(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> None:
         if row.attempt == 1 and row.start_delay_ms is not None:
             minute.delays[bisect_left(START_DELAY_BUCKETS_MS, row.start_delay_ms)] += 1
             minute.late += row.start_delay_ms > LATE_ABOVE_MS
-    if minutes:
-        run("statistics/add_to_minutes", _columns(minutes) | totals.columns(counted))
+    if not minutes:
+        return []
+    return [("statistics/add_to_minutes", _columns(minutes) | totals.columns(counted))]
 
 
 def prune(before: datetime) -> int:

@@ -168,7 +168,7 @@ moved AS (
         ELSE false END
     RETURNING e.id, e.tenant_id, e.task_id, e.trigger, e.revision, e.attempt, e.fencing_token,
               e.worker, e.pool, e.start_delay_ms, e.queued_at, old.due_at AS was_due,
-              old.key_place = 1 AS leaves
+              old.key_place = 1 AS leaves, e.trace_context
 ), tried AS (
     INSERT INTO attempts (
         id, execution_id, tenant_id, number, fencing_token, worker, due_at, queued_at, started_at,
@@ -186,7 +186,7 @@ SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
        CASE WHEN m.pool NOT LIKE 'pull.%%' THEN m.start_delay_ms END,
        date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC'),
        m.task_id, m.trigger, m.revision, NULL::timestamptz, CASE WHEN m.leaves THEN m.task_id END,
-       false, '', NULL, NULL::uuid,
+       false, '', m.trace_context, NULL::uuid,
        greatest(coalesce(round(extract(epoch FROM coalesce(o.finished_at, now()) - o.started_at)
                                * 1000), 0), 0)::bigint,
        coalesce(octet_length(o.sealed), 0),

@@ -160,6 +160,15 @@ SELECT e.id, e.status, e.fencing_token, e.pool, e.destination, e.reason FROM ope
 WHERE e.tenant_id = %(tenant)s AND e.revision >= 1610612736
 ORDER BY e.id FOR NO KEY UPDATE
 
+-- name: holding
+-- Returns what holds steps of these tenants that begin: scope and value of each open pause, and NULL
+-- for a suspension. After share_pauses. Index pauses_of_tenant_idx; primary key of tenants.
+SELECT p.tenant_id, p.scope, p.value FROM pauses p
+WHERE p.tenant_id = ANY(%(tenants)s::uuid[]) AND p.ended_at IS NULL
+UNION ALL
+SELECT t.id, NULL, NULL FROM tenants t
+WHERE t.id = ANY(%(tenants)s::uuid[]) AND t.suspended_at IS NOT NULL
+
 -- name: hold_steps
 -- Puts locked steps on hold, because their pool or destination is paused. Running ones continue;
 -- their mark holds a retry that may follow.

@@ -223,7 +223,12 @@ def _in_trace_of(moment: Moment, actor: Actor) -> Moment:
     if not actor.trace:
         return moment
     context, facts = from_text(actor.trace), moment.facts
-    parent = traceparent(facts.execution_id, facts.attempt, context)
+    # There is no attempt whose span could be recorded: that of the call is.
+    parent = (
+        context.traceparent(context.parent)
+        if context.parent
+        else traceparent(facts.execution_id, facts.attempt, context)
+    )
     return replace(moment, facts=replace(facts, traceparent=parent, tracestate=context.state))
 
 

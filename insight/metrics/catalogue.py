@@ -15,6 +15,7 @@ from executions.choices import AttemptOutcome, Trigger
 from executions.ledger.totals import DURATION_BUCKETS_MS
 from executions.loop import refusals
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
+from shared.tracing import sending
 from shared.web_counts import AREAS, BOUNDS_MS, METHODS, STATUSES
 
 
@@ -354,6 +355,16 @@ METRICS: tuple[Metric, ...] = (
         {"area": AREAS},
         BOUNDS_MS,
         "seconds",
+    ),
+    Metric(
+        "punctual_spans_total",
+        Type.COUNTER,
+        "Spans of recorded traces, of all processes: `sent` were taken by the receiver, `dropped` "
+        "found the queue full or were not taken. Counted in Redis.",
+        "`dropped` rises: the receiver is away or too slow, or too many traces are recorded "
+        "(OTEL_TRACES_SAMPLER_ARG); executions do not wait for it.",
+        ("result",),
+        {"result": (sending.SENT, sending.DROPPED)},
     ),
     Metric(
         "punctual_tenant_lag_seconds",

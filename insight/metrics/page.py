@@ -16,8 +16,8 @@ a breaking change.
 
 How exact they are: totals of executions, attempts, delays, durations, dead letters and deliveries
 are written in the transaction that they count, so that a killed process loses none and a repeated
-report counts once. Totals of requests and of refused writes lie in Redis: those of requests begin
-anew with each start of it, those of refused writes when it loses its data. After PostgreSQL was
+report counts once. Totals of requests, refused writes and spans lie in Redis: those of requests
+begin anew with each start of it, the others when it loses its data. After PostgreSQL was
 restored from a backup, totals are those of the backup; Prometheus takes less than before for a new
 beginning, so leave that moment out of rates. Gauges are read when asked, at most once a second.
 """

@@ -28,6 +28,7 @@ from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, ConnectionFailed, client
 from shared.sql import rows
 from shared.tenant_scope import Purpose
+from shared.tracing import sending
 from tasks.definition import (
     COMMAND_TARGET_DEFAULTS,
     HANDLER_TARGET_DEFAULTS,
@@ -295,6 +296,12 @@ def requests() -> Iterator[Sample]:
         yield Sample("punctual_http_request_duration_seconds", (area,), Histogram(counts, spent))
 
 
+def spans() -> Iterator[Sample]:
+    """Yield what became of the spans of recorded traces."""
+    for result, number in sending.read_counts().items():
+        yield Sample("punctual_spans_total", (result,), number)
+
+
 def version() -> Sample:
     """Return which version answers."""
     return Sample("punctual_build_info", (str(settings.SPECTACULAR_SETTINGS["VERSION"]),), 1.0)
@@ -310,6 +317,7 @@ QUICK: Mapping[Source, Servers] = {
     outcome_stream: (REDIS,),
     guards: (REDIS,),
     requests: (REDIS,),
+    spans: (REDIS,),
 }
 #: What is read every few seconds only.
 SLOW: Mapping[Source, Servers] = {

@@ -263,4 +263,11 @@ EVENTS = (
         "A live connection could not be unsubscribed, because Redis is away.",
         "None.",
     ),
+    LogEvent(
+        "span_of_call.not_made",
+        "error",
+        "The span of a call could not be made; the call itself is not affected.",
+        _BUG,
+        traceback=True,
+    ),
 )

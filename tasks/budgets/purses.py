@@ -6,7 +6,7 @@ are known when an attempt has ended: work in flight may go beyond them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -16,7 +16,7 @@ from uuid import UUID
 from events import outbox
 from shared.exceptions import Conflict
 from shared.instants import format_instant
-from shared.sql import rows, run
+from shared.sql import Asked, rows, run, together
 from tasks.budgets.periods import end_of
 from tasks.budgets.units import RUNS
 from tasks.choices import BUDGET_EXCEEDED
@@ -98,9 +98,12 @@ class Purses:
                 tell(EXCEEDED, purse)
 
 
-def lock(task_ids: Collection[UUID]) -> dict[UUID, Purses]:
-    """Lock the budgets of tasks, in the present period; leave out tasks without one."""
-    return _of_rows(rows("budgets/lock", {"tasks": sorted(task_ids)}))
+def lock(task_ids: Collection[UUID], behind: Sequence[Asked] = ()) -> dict[UUID, Purses]:
+    """Lock the budgets of tasks, in the present period; leave out tasks without one.
+
+    The statements ``behind`` it share its round trip.
+    """
+    return _of_rows(together(("budgets/lock", {"tasks": sorted(task_ids)}), *behind)[0].rows)
 
 
 def read(task_ids: Collection[UUID]) -> dict[UUID, Purses]:

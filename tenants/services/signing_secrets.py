@@ -13,6 +13,8 @@ from django.utils import timezone
 
 from events import audit
 from shared.actor import Actor
+from shared.sql import rows
+from shared.sql_arrays import of_uuids
 from tenants.models import SigningSecret, Tenant
 from tenants.signing import new_signing_secret, open_signing_secret, seal_signing_secret
 
@@ -33,8 +35,8 @@ class RevealedSecret:
 def active_signing_secrets(tenant_ids: Iterable[UUID]) -> dict[UUID, list[bytes]]:
     """Return each tenant's sealed secrets that sign now, newest first, in one query."""
     found: dict[UUID, list[bytes]] = {}
-    rows = valid_signing_secrets(timezone.now()).filter(tenant_id__in=set(tenant_ids))
-    for tenant_id, sealed in rows.values_list("tenant_id", "sealed"):
+    tenants = {"tenants": of_uuids(set(tenant_ids))}
+    for tenant_id, sealed in rows("signing_secrets/active", tenants):
         found.setdefault(tenant_id, []).append(bytes(sealed))
     return found
 

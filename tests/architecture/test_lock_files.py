@@ -14,7 +14,13 @@ from operations.bill_of_materials import read_lock
 from tests.architecture import tree
 from tests.architecture.rules import requirements
 
-_NAMES = ("requirements-build", "requirements", "requirements-oidc", "requirements-dev")
+_NAMES = (
+    "requirements-build",
+    "requirements",
+    "requirements-oidc",
+    "requirements-otel",
+    "requirements-dev",
+)
 _INSTALLS = re.compile(r"pip[\"']?,? *[\"']?install\b")
 #: Files that install something else than Punctual, with the reason.
 _ELSEWHERE = {
@@ -83,6 +89,57 @@ def test_packages_that_do_not_fit_are_a_reason_to_refuse_in_a_new_environment_al
     assert "does not fit" in ended.stderr
     assert (ended.returncode != 0) is is_new
     assert (tmp_path / ".venv" / ".installed-requirements.txt").exists() is not is_new
+
+
+#: In place of Python: makes an environment of itself, and writes down what it is to install.
+_WRITING = """#!/usr/bin/env bash
+case "$*" in
+  "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+  *"pip install"*) printf '%s\\n' "${@: -1}" >> installed ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "last"),
+    [
+        ((), "requirements.txt", "requirements.lock"),
+        (("requirements.txt",), "requirements-otel.txt", "requirements-otel.lock"),
+        # One extra is not the other, which has as many lock files.
+        (("requirements-oidc.txt",), "requirements-otel.txt", "requirements-otel.lock"),
+        (("requirements-otel.txt",), "requirements.txt", None),
+        (("requirements-oidc.txt", "requirements-otel.txt"), "requirements-oidc.txt", None),
+        (("requirements-oidc.txt", "requirements-otel.txt"), "requirements-dev.txt", "-dev.lock"),
+        (("requirements-dev.txt",), "requirements-otel.txt", None),
+    ],
+)
+def test_only_what_is_not_there_is_installed(
+    before: tuple[str, ...], wanted: str, last: str | None, tmp_path: Path
+):
+    (tmp_path / ".ci").mkdir()
+    for name in (".ci/install", *(f"{one}.lock" for one in _NAMES)):
+        shutil.copy(tree.REPOSITORY / name, tmp_path / name)
+    python = tmp_path / "python"
+    python.write_text(_WRITING)
+    python.chmod(0o755)
+
+    def install(name: str) -> list[str]:
+        installed = tmp_path / "installed"
+        installed.unlink(missing_ok=True)
+        subprocess.run(
+            [tmp_path / ".ci" / "install", name],
+            env={"PATH": os.environ["PATH"], "PYTHON3": str(python)},
+            cwd=tmp_path,
+            capture_output=True,
+            check=True,
+        )
+        return installed.read_text().split() if installed.exists() else []
+
+    for name in before:
+        install(name)
+    found = install(wanted)
+
+    assert found[-1].endswith(last) if last else not found
 
 
 def test_no_other_file_of_the_project_installs_packages():

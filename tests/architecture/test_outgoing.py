@@ -44,6 +44,10 @@ _PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
     "operations/storm/ground.py": (_OWN_SERVER, ("redis.Redis",)),
     "shared/notify.py": (_OWN_SERVER, ("psycopg.connect",)),
     "shared/redis_client.py": (_OWN_SERVER, ("redis.Redis", "redis.asyncio.Redis")),
+    "shared/tracing/otlp.py": (
+        _OWN_SERVER,
+        ("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter",),
+    ),
     "shared/web_pool.py": (_OWN_SERVER, ("psycopg.connect",)),
     # Between processes, and addresses to listen on.
     "launcher/fork_server.py": (_HERE, ("socket.socket",)),

@@ -31,24 +31,33 @@ def _text(name: str) -> str:
 
 def _extras() -> set[str]:
     """Return the packages of the extras, which are imported at first use only."""
-    return requirements.direct_names(_text("requirements-oidc.txt"))
+    return {
+        name
+        for extra in ("requirements-oidc.txt", "requirements-otel.txt")
+        for name in requirements.direct_names(_text(extra))
+    }
 
 
 def _imported(*modules: tree.Module) -> set[str]:
-    """Return the distributions that the modules import."""
+    """Return the distributions that the modules import.
+
+    Of a namespace that several have a part of, those that are direct requirements, if any is.
+    """
     first_party = {*tree.packages(), "manage"}
     known = packages_distributions()
-    return {
-        requirements.normal(distribution)
-        for module in modules
-        for name in requirements.third_party(module.source, first_party)
-        for distribution in known.get(name, [name])
-    }
+    direct = {name for file in _FILES for name in requirements.direct_names(_text(file))}
+    found: set[str] = set()
+    for module in modules:
+        for name in requirements.third_party(module.source, first_party):
+            parts = {requirements.normal(part) for part in known.get(name, [name])}
+            found |= parts & direct if len(parts) > 1 and parts & direct else parts
+    return found
 
 
 _FILES = (
     "requirements.txt",
     "requirements-oidc.txt",
+    "requirements-otel.txt",
     "requirements-dev.txt",
     "requirements-build.txt",
 )

@@ -64,7 +64,7 @@ def test_pairs_are_run_in_turns_and_told_with_their_commits(
 ):
     asked: list[str] = []
 
-    def run(checkout: Path, count: int, tenants: int) -> dict[str, Any]:
+    def run(checkout: Path, count: int, tenants: int, environment: None) -> dict[str, Any]:
         other = checkout != CHECKOUT
         asked.append(f"{'other' if other else 'here'} {count} of {tenants}")
         return result(100.0 if other else 90.0, 80.0, "before" if other else "after")
@@ -87,6 +87,21 @@ def test_pairs_are_run_in_turns_and_told_with_their_commits(
         "more": -10.0,
         "give_or_take": 0.0,
     }
+
+
+def test_traces_are_recorded_here_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    shares: list[str | None] = []
+
+    def run(*asked: Any) -> dict[str, Any]:
+        shares.append(asked[-1] and asked[-1]["OTEL_TRACES_SAMPLER_ARG"])
+        return result(100.0, 80.0)
+
+    monkeypatch.setattr(costs_beside, "run_costs", run)
+    arguments = ["--other", ".", "--pairs", "3", "--traces", "0.01", "--results", str(tmp_path)]
+
+    assert main(arguments) == 0
+
+    assert shares == [None, "0.01", "0.01", None, None, "0.01"]
 
 
 @pytest.fixture
@@ -114,6 +129,12 @@ def test_a_run_is_asked_for_its_result(checkout: Callable[[str], Path]):
 def test_a_run_without_a_result_is_no_figure(checkout: Callable[[str], Path], script: str):
     with pytest.raises(InstallationError, match="no room"):
         run_costs(checkout(script), 7)
+
+
+def test_a_run_gets_the_variables_that_are_given(checkout: Callable[[str], Path]):
+    place = checkout('printf \'{"share": "%s"}\' "$SHARE" > "$6/x-costs.json"')
+
+    assert run_costs(place, 7, environment={"SHARE": "half"}) == {"share": "half"}
 
 
 def test_a_run_of_many_tenants_is_asked_for_them(checkout: Callable[[str], Path]):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.execution_facts import attempt_facts, state_visits, stay_of
+from dashboard.execution_facts import attempt_facts, state_visits, stay_of, traces_of
 from events.models import Event
 from executions import transitions
 from executions.attempts import attempts_of
 from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from insight.presentation.execution_detail import present_execution_detail
+from shared.conf import conf
 from shared.ids import new_id
+from shared.tracing.config import Tracing
+from shared.tracing.sampling import context_of_attempt
 from tasks.definition import TARGET_DEFAULTS
 from tests.factories import finish, make_execution, release
 from tests.tasks.bodies import POOL
@@ -211,3 +215,35 @@ def test_a_run_that_nobody_cancels_has_no_end():
 
     assert stay is not None
     assert (stay.hard_end_at, stay.lease_expires_at) == (None, AT)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "flags", "links"), [(None, "00", True), (1.0, "01", True), (0.0, "00", False)]
+)
+def test_a_trace_links_to_the_operators_tool_where_there_is_something_to_see(
+    alpha, settings, ratio, flags, links
+):
+    tracing = None if ratio is None else Tracing("http://a.example", ratio=ratio)
+    settings.PUNCTUAL = replace(
+        conf(), tracing=tracing, trace_url="https://traces.example/{trace_id}?x"
+    )
+    execution = make_execution(alpha)
+    execution.trace_context = f"{'4' * 32}-{flags}"
+
+    [shown] = traces_of(execution)
+
+    assert shown.trace_id == "4" * 32
+    assert shown.url == (f"https://traces.example/{'4' * 32}?x" if links else "")
+
+
+def test_the_last_attempt_has_a_trace_of_its_own_while_traces_are_recorded(alpha, settings):
+    execution = make_execution(alpha)
+    execution.attempt = 3
+    assert [one.trace_id for one in traces_of(execution)] == [execution.id.hex]
+
+    settings.PUNCTUAL = replace(conf(), tracing=Tracing("http://a.example"))
+
+    first, last = traces_of(execution)
+    assert first.trace_id == execution.id.hex
+    assert last.trace_id == context_of_attempt(execution.id.hex, None, 3).trace_id
+    assert first.url == last.url == ""

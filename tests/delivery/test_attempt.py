@@ -10,6 +10,7 @@ import orjson
 import pytest
 from standardwebhooks import Webhook
 
+from delivery import attempt
 from delivery.attempt import Deliverer, Remembered
 from delivery.errors import DeliveryError
 from delivery.http_client import HttpClient, Response
@@ -46,6 +47,22 @@ async def test_the_timestamp_is_of_the_databases_clock() -> None:
     await deliver(client, entry(), at=1000.2)
 
     assert dict(client.requests[0].headers)["webhook-timestamp"] == "999"
+
+
+@pytest.mark.parametrize("follows", [False, True])
+async def test_no_context_is_made_of_a_trace_while_none_is_recorded(
+    monkeypatch: pytest.MonkeyPatch, follows: bool
+) -> None:
+    def made(*of: Any) -> None:
+        raise AssertionError(of)
+
+    monkeypatch.setattr(attempt, "context_of_attempt", made)
+    client, given = Client(), entry(target={"follow_redirects": follows})
+
+    await deliver(client, given)
+
+    parts = dict(client.requests[0].headers)["traceparent"].split("-")
+    assert (parts[1], parts[3]) == (given["id"].replace("-", ""), "01")
 
 
 @pytest.mark.parametrize("ahead", [False, True])

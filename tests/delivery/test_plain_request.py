@@ -14,6 +14,7 @@ from delivery.plain_request import call_of, is_plain, write
 from delivery.plan import Moment, Plan, compose, read_plan
 from shared.addresses import AllowList
 from shared.http_methods import BODILESS
+from shared.trace_context import TraceContext
 from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS
 
 ENTRY: Any = {
@@ -22,6 +23,7 @@ ENTRY: Any = {
     "token": 17,
     "attempt": 3,
 }
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 AT = "2026-11-20T08:00:00.000Z"
 METHODS = ["POST", "PUT", "PATCH", *sorted(BODILESS)]
 NAMES = st.sampled_from(["X-Team", "content-type", "Content-Type", "x-a", "Host", "bad name", ""])
@@ -38,14 +40,20 @@ def plan(payload: Any = None, **target: Any) -> Plan:
     )
 
 
-def composed(found: Plan, entry: Any, secrets: list[bytes], own: list[Any]) -> bytes:
+def composed(
+    found: Plan,
+    entry: Any,
+    secrets: list[bytes],
+    own: list[Any],
+    context: TraceContext | None = None,
+) -> bytes:
     facts = AttemptFacts(
         execution_id=entry["id"],
         task_id=entry["task"],
         attempt=entry["attempt"],
         scheduled_for=AT,
         fencing_token=entry["token"],
-        traceparent=traceparent(entry["id"], entry["attempt"]),
+        traceparent=traceparent(entry["id"], entry["attempt"], context),
         user_headers=found.headers,
         content_type=found.content_type,
     )
@@ -53,11 +61,23 @@ def composed(found: Plan, entry: Any, secrets: list[bytes], own: list[Any]) -> b
     return encode_request(compose(found, moment))
 
 
-def written(found: Plan, entry: Any, secrets: list[bytes], own: list[Any]) -> bytes:
+def written(
+    found: Plan,
+    entry: Any,
+    secrets: list[bytes],
+    own: list[Any],
+    context: TraceContext | None = None,
+) -> bytes:
     body = found.body_of(own[0]) if own else found.body
     assert body is not None
     return write(
-        found, entry, scheduled_for=AT, timestamp=1_700_000_000, secrets=secrets, body=body
+        found,
+        entry,
+        scheduled_for=AT,
+        timestamp=1_700_000_000,
+        secrets=secrets,
+        body=body,
+        context=context,
     )
 
 
@@ -77,14 +97,16 @@ def told(make: Any, *arguments: Any) -> Any:
     secrets=st.lists(st.binary(min_size=24, max_size=70), max_size=2),
     attempt=st.integers(1, 1000),
     execution=st.uuids(),
+    context=st.sampled_from([None, TraceContext(TRACE, "00")]),
 )
 def test_both_ways_send_the_same_or_refuse_the_same(
-    payload, own, method, headers, raw, secrets, attempt, execution
+    payload, own, method, headers, raw, secrets, attempt, execution, context
 ):
     found = plan(payload, method=method, headers=headers, body_format="raw" if raw else "json")
     entry = {**ENTRY, "id": str(execution), "attempt": attempt}
 
-    assert told(written, found, entry, secrets, own) == told(composed, found, entry, secrets, own)
+    arguments = (found, entry, secrets, own, context)
+    assert told(written, *arguments) == told(composed, *arguments)
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "GE T", "GET\r\nX: y"])

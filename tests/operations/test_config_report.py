@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -39,6 +39,13 @@ def test_secrets_are_masked_unless_revealed(settings):
     assert revealed["DATABASE_URL"] == settings.DATABASE_URL
     assert revealed["SECRET_KEY"] == "top-secret"
     assert revealed["ENCRYPTION_KEYS"].startswith("test:")
+
+
+def test_no_knob_that_holds_a_secret_is_reported_by_its_own_name():
+    secret = {knob.name for knob in fields(Conf) if not knob.repr}
+
+    assert {"metrics_token", "oidc_providers"} < secret
+    assert not secret & set(fixed_knobs())
 
 
 @pytest.mark.parametrize(

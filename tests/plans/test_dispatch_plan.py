@@ -20,7 +20,7 @@ from executions.dispatch.tenant_limits import TenantLimits
 from executions.models import Execution
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
-from shared.sql import statement
+from shared.sql import rows, statement
 from tenants.models import Tenant
 from tenants.quotas import known
 from tenants.services import active_signing_secrets
@@ -76,7 +76,7 @@ def test_what_was_just_made_is_claimed_by_its_ids(plans: Any):
     Partitions().run_once()
 
     with plans() as found:
-        claimed = transitions.mark_queued_at_once([row.id for row in made], "now")
+        claimed = rows(*transitions.marking_queued_at_once([row.id for row in made], "now"))
 
     assert len(claimed) == 3
     found.check("dispatch/claim_these")

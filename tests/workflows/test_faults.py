@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 
 from executions.models import DeadLetter, Execution, WorkflowRun
 from executions.transitions import skip
 from shared.exceptions import Conflict
+from shared.sql import Asked
+from shared.sql_arrays import of_texts
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.support.lost_workers import lose_worker
@@ -38,6 +40,7 @@ from tests.support.workflows import (
     status_of,
 )
 from workflows.advance import begins, stage, writing
+from workflows.advance.run import Run
 from workflows.advance.stage import advance
 from workflows.begin import begin_due
 from workflows.control import Scope, cancel_run, skip_step
@@ -143,12 +146,16 @@ def test_items_and_their_total_are_written_together_or_not_at_all(
     run_id = begin_run(make_workflow(tenant, steps))
     end(claim(run_id)["list"], result=[1, 2, 3])
 
-    def die(runs: Any) -> None:
-        raise SystemExit
+    update = writing._update_of
 
+    def refused(runs: Sequence[Run]) -> Asked:
+        path, columns = update(runs)
+        return path, {**columns, "phases": of_texts([None])}
+
+    # It follows the items in one round trip.
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "_update", die)
-        with pytest.raises(SystemExit):
+        patch.setattr(writing, "_update_of", refused)
+        with pytest.raises(IntegrityError):
             advance([run_id])
     assert (open_keys(run_id), states(run_id)["load"]) == ([], "PENDING")
 

@@ -7,12 +7,37 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from executions.choices import COMPENSATION
+from executions.dispatch.handing_on import Chance, HandingOn
+from shared.sql import Asked, Done
 from workflows.advance.records import Told
 from workflows.advance.run import Run
 from workflows.plan import Call
 
 #: Ends of executions that a worker had; one that was taken back has left no place.
 _BY_WORKER = ("SUCCEEDED", "FAILED")
+
+
+class PlacesLeft:
+    """The places that steps have left in one advance, and the steps that take them."""
+
+    def __init__(self, told: Sequence[Told], handing_on: HandingOn, chance: Chance) -> None:
+        self._told, self._handing_on, self._chance = told, handing_on, chance
+        self._pools: dict[UUID, str] = {}
+
+    def claiming(self, runs: Sequence[Run]) -> list[Asked]:
+        """Return the statement that claims the steps, for after their begin; none without any."""
+        self._pools = in_places_left(runs, self._told, self._chance.pools)
+        if not self._pools:
+            return []
+        return [self._handing_on.claiming(self._pools, self._chance)]
+
+    def take(self, found: Sequence[Done]) -> set[UUID]:
+        """Publish after the commit what the statement has claimed; return these executions."""
+        return {
+            execution_id
+            for one in found
+            for execution_id in self._handing_on.take(one.rows, self._pools, self._chance)
+        }
 
 
 def in_places_left(

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from shared.encryption import DecryptionFailed
 from shared.ids import first_id_at, moment_of
-from shared.sql import rows
+from shared.sql import Done, rows, together
+from shared.sql_arrays import of_flags, of_uuids
 from tasks.workflow.fans import Fan
 from workflows.advance.records import Ended, FanRow, RunRow, Told, Waiting
 from workflows.plan import Plan
@@ -22,23 +23,55 @@ log = logging.getLogger("workflows.advance")
 
 #: How far the ids of a run's steps reach: they have the time of their run.
 MILLISECOND = timedelta(milliseconds=1)
+_FANS, _WAITS = "workflow_runs/fans", "workflow_runs/waits"
+_OUTPUTS = "workflow_runs/outputs"
+
+
+class UnderWay(NamedTuple):
+    """What is under way in locked runs, and what they have put out, by run and step."""
+
+    fans: Mapping[UUID, dict[int, FanRow]]
+    waits: Mapping[UUID, dict[int, list[Waiting]]]
+    #: Sealed.
+    outputs: Mapping[UUID, dict[int, bytes]]
 
 
 def lock(run_ids: Sequence[UUID]) -> list[RunRow]:
     """Lock runs in order of their ids, and return them as they are once they are locked."""
-    found = [row[0] for row in rows("workflow_runs/lock", {"runs": list(run_ids)})]
-    if not found:
+    if not run_ids:
         return []
+    runs = {"runs": of_uuids(run_ids)}
+    asked = ("workflow_runs/lock", runs), ("workflow_runs/read", runs)
+    # In one round trip: the second statement sees what the first one has waited for.
+    locked, read = together(*asked)
+    ids = {row[0] for row in locked.rows}
     return [
         RunRow(*row)._replace(states=bytes(row[9]), takes=bytes(row[10]))
-        for row in rows("workflow_runs/read", {"runs": found})
+        for row in read.rows
+        # The race: one that came back between the two is not locked.
+        if row[0] in ids
     ]
 
 
-def take_inbox(runs: Sequence[RunRow], limit: int) -> list[Told]:
-    """Take what has happened to locked runs, at most ``limit``, the oldest first."""
-    parameters = {"runs": [run.id for run in runs], "limit": limit}
-    return [Told(*row) for row in rows("workflow_runs/take_inbox", parameters)]
+def take_inbox(
+    runs: Sequence[RunRow], plans: Mapping[UUID, Plan], limit: int
+) -> tuple[list[Told], UnderWay]:
+    """Take what has happened to locked runs, at most ``limit``, the oldest first.
+
+    Return also what is under way in them.
+    """
+    inbox = {"runs": of_uuids([run.id for run in runs]), "limit": limit}
+    asked = _asking(runs, plans)
+    taken, *found = together(("workflow_runs/take_inbox", inbox), *asked.items())
+    told = [Told(*row) for row in taken.rows]
+    return told, _under_way(runs, plans, dict(zip(asked, found, strict=True)))
+
+
+def under_way(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> UnderWay:
+    """Return what is under way in locked runs."""
+    asked = _asking(runs, plans)
+    found = together(*asked.items())
+    return _under_way(runs, plans, dict(zip(asked, found, strict=True)))
 
 
 def ended(told: Iterable[Told], named: Mapping[UUID, Collection[int]]) -> dict[UUID, Ended]:
@@ -56,8 +89,8 @@ def ended(told: Iterable[Told], named: Mapping[UUID, Collection[int]]) -> dict[U
     low = first_id_at(moment_of(min(wanted)))
     high = first_id_at(moment_of(max(wanted)) + MILLISECOND)
     parameters = {
-        "ids": list(wanted),
-        "named": list(wanted.values()),
+        "ids": of_uuids(wanted),
+        "named": of_flags(wanted.values()),
         "low": low,
         "high": high,
     }
@@ -67,17 +100,31 @@ def ended(told: Iterable[Told], named: Mapping[UUID, Collection[int]]) -> dict[U
     }
 
 
-def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[int, FanRow]]:
-    """Return the fan-outs under way of locked runs, by run and step."""
+def _asking(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[str, dict[str, Any]]:
+    """Return the statements that read what is under way; what no run can have is not asked."""
+    asked: dict[str, dict[str, Any]] = {_WAITS: {"runs": of_uuids([run.id for run in runs])}}
+    if with_fans := [run.id for run in runs if plans[run.id].has_fans]:
+        asked[_FANS] = {"runs": of_uuids(with_fans)}
+    if named := [run.id for run in runs if plans[run.id].named or run.parent_run]:
+        asked[_OUTPUTS] = {"runs": of_uuids(named), **bounds(named)}
+    return asked
+
+
+def _under_way(
+    runs: Sequence[RunRow], plans: Mapping[UUID, Plan], done: Mapping[str, Done]
+) -> UnderWay:
+    fans, waits, outputs = (
+        done[path].rows if path in done else () for path in (_FANS, _WAITS, _OUTPUTS)
+    )
+    return UnderWay(_fans(runs, plans, fans), _waits(waits), _outputs(outputs))
+
+
+def _fans(
+    runs: Sequence[RunRow], plans: Mapping[UUID, Plan], read: Iterable[tuple[Any, ...]]
+) -> dict[UUID, dict[int, FanRow]]:
     found: dict[UUID, dict[int, FanRow]] = defaultdict(dict)
-    if not runs:
-        return found
     tenants = {run.id: run.tenant_id for run in runs}
-    for run_id, step, take, *counts, began_at, sealed in rows(
-        "workflow_runs/fans", {"runs": [run.id for run in runs]}
-    ):
-        if run_id not in plans:
-            continue
+    for run_id, step, take, *counts, began_at, sealed in read:
         definition = plans[run_id].steps[step]
         total, begun, succeeded, failed, skipped = counts
         fan = Fan(
@@ -94,10 +141,9 @@ def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[
     return found
 
 
-def waits(runs: Sequence[RunRow]) -> dict[UUID, dict[int, list[Waiting]]]:
-    """Return what steps of locked runs wait for, by run and step."""
+def _waits(read: Iterable[tuple[Any, ...]]) -> dict[UUID, dict[int, list[Waiting]]]:
     found: dict[UUID, dict[int, list[Waiting]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows("workflow_runs/waits", {"runs": [run.id for run in runs]}):
+    for row in read:
         wait = Waiting(*row)
         found[wait.run_id][wait.step].append(wait)
     return found
@@ -117,14 +163,10 @@ def signals(told: Iterable[Told]) -> dict[UUID, Any]:
     return found
 
 
-def outputs(runs: Sequence[RunRow]) -> dict[UUID, dict[int, bytes]]:
-    """Return the sealed outputs of ended steps of locked runs, by run and step."""
+def _outputs(read: Iterable[tuple[Any, ...]]) -> dict[UUID, dict[int, bytes]]:
     found: dict[UUID, dict[int, bytes]] = defaultdict(dict)
-    if runs:
-        ids = [run.id for run in runs]
-        parameters = {"runs": ids, **bounds(ids)}
-        for run_id, step, sealed in rows("workflow_runs/outputs", parameters):
-            found[run_id][step] = bytes(sealed)
+    for run_id, step, sealed in read:
+        found[run_id][step] = bytes(sealed)
     return found
 
 

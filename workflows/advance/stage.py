@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,8 +13,9 @@ from executions.dispatch.handing_on import Chance, HandingOn
 from shared.encryption import DecryptionFailed
 from workflows import in_flight
 from workflows.advance import reading
-from workflows.advance.handing_on import in_places_left
-from workflows.advance.records import RunRow, Told
+from workflows.advance.handing_on import PlacesLeft
+from workflows.advance.reading import UnderWay
+from workflows.advance.records import RunRow
 from workflows.advance.run import Run
 from workflows.advance.writing import write
 from workflows.plan import Plan, plan_of
@@ -41,7 +41,7 @@ def advance(run_ids: Iterable[UUID], handing_on: HandingOn | None = None) -> dic
         chance = handing_on.chance() if handing_on else None
         try:
             with transaction.atomic():
-                runs, full = _advance(part, partial(_hand_on, handing_on, chance))
+                runs, full = _advance(part, handing_on, chance)
         except DatabaseError:
             raise
         except Exception:
@@ -60,12 +60,13 @@ def advance(run_ids: Iterable[UUID], handing_on: HandingOn | None = None) -> dic
 
 def open_run(row: RunRow) -> Run:
     """Return a locked run with all that an advance needs of it."""
-    [found] = _opened([row], {row.id: plan_of(row.task_id, row.version)})
+    plans = {row.id: plan_of(row.task_id, row.version)}
+    [found] = _opened([row], plans, reading.under_way([row], plans))
     return found
 
 
 def _advance(
-    run_ids: Sequence[UUID], hand_on: Callable[[Sequence[Told], Sequence[Run]], Collection[UUID]]
+    run_ids: Sequence[UUID], handing_on: HandingOn | None, chance: Chance | None
 ) -> tuple[list[Run], bool]:
     locked = reading.lock(run_ids)
     if not locked:
@@ -73,8 +74,8 @@ def _advance(
     plans = {row.id: plan for row in locked if (plan := _plan(row))}
     # What is taken is applied: of a run that cannot be judged it stays.
     locked = [row for row in locked if row.id in plans]
-    told = reading.take_inbox(locked, MOST_TOLD)
-    runs = _opened(locked, plans, reading.signals(told))
+    told, under_way = reading.take_inbox(locked, plans, MOST_TOLD)
+    runs = _opened(locked, plans, under_way, reading.signals(told))
     by_id = {one.row.id: one for one in runs}
     ended = reading.ended(told, {run_id: one.named for run_id, one in by_id.items()})
     for event in told:
@@ -84,36 +85,23 @@ def _advance(
     if ended or any(one.changes.begins for one in runs):
         # First of all that this transaction waits for after its runs: names of events, tasks.
         in_flight.follow_ends({row.tenant_id for row in locked})
-    write(runs, partial(hand_on, told))
+    write(runs, PlacesLeft(told, handing_on, chance) if handing_on and chance else None)
     return runs, len(told) >= MOST_TOLD
 
 
-def _hand_on(
-    handing_on: HandingOn | None,
-    chance: Chance | None,
-    told: Sequence[Told],
-    runs: Sequence[Run],
-) -> Collection[UUID]:
-    if handing_on is None or chance is None:
-        return ()
-    found = in_places_left(runs, told, chance.pools)
-    return handing_on.hand_on(found, chance) if found else ()
-
-
 def _opened(
-    rows_: Sequence[RunRow], plans: dict[UUID, Plan], signals: Mapping[UUID, Any] | None = None
+    rows_: Sequence[RunRow],
+    plans: Mapping[UUID, Plan],
+    under_way: UnderWay,
+    signals: Mapping[UUID, Any] | None = None,
 ) -> list[Run]:
-    fans = reading.fans([row for row in rows_ if plans[row.id].has_fans], plans)
-    waits = reading.waits(rows_)
-    named = [row for row in rows_ if plans[row.id].named or row.parent_run]
-    outputs = reading.outputs(named)
     return [
         Run(
             row,
             plans[row.id],
-            fans=fans.get(row.id, {}),
-            waits=waits.get(row.id, {}),
-            sealed_outputs=outputs.get(row.id, {}),
+            fans=under_way.fans.get(row.id, {}),
+            waits=under_way.waits.get(row.id, {}),
+            sealed_outputs=under_way.outputs.get(row.id, {}),
             signals=signals,
         )
         for row in rows_

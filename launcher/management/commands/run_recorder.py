@@ -21,6 +21,7 @@ from executions.dispatch.handing_on import HandingOn
 from launcher.news import News
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
+from shared.interpreter import take_short_turns
 from shared.loop import Agenda, Stage
 from shared.redis_client import ConnectionFailed
 from tenants.services import active_signing_secrets
@@ -62,6 +63,7 @@ class Command(BaseCommand):
         news.start()
         ClockWatch("recorder").start()
         collect_seldom()
+        take_short_turns()
         while not stopped.is_set():
             stopped.wait(agenda.run_due())
         log.info("recorder.stopped")

@@ -36,6 +36,7 @@ _OPENERS = (
     "http.client.HTTPConnection",
     "http.client.HTTPSConnection",
     "kombu.Connection",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter",
     "psycopg.AsyncConnection.connect",
     "psycopg.Connection.connect",
     "psycopg.connect",

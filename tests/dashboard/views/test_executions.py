@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import parse_qsl, quote
 
@@ -12,6 +13,7 @@ import pytest
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Attempt, BulkJob, DeadLetter, Execution
+from shared.conf import conf
 from shared.duration_words import duration_text
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.dashboard.kinds import HOSTILE_LOG, allow, started, task_of
@@ -437,3 +439,15 @@ def test_a_range_is_replayed_into_another_place_by_who_may_edit_tasks(browser, a
     assert operator.post("/bulk-jobs/new", asked).status_code == 403
     operator.post("/bulk-jobs/create", {**sent, "expected_count": "1"})
     assert BulkJob.objects.count() == 1
+
+
+def test_the_page_links_to_the_trace_in_the_operators_tool(browser, alpha, settings):
+    execution = make_execution(alpha, "SUCCEEDED")
+    client = browser(alpha)
+    path, url = f"/executions/{execution.pk}", f"https://traces.example/{execution.pk.hex}"
+    assert f"<code>{execution.pk.hex}</code></dd>" in client.get(path).text
+
+    settings.PUNCTUAL = replace(conf(), trace_url="https://traces.example/{trace_id}")
+
+    link = f'<a href="{url}" rel="noreferrer noopener"><code>{execution.pk.hex}</code></a>'
+    assert link in client.get(path).text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
@@ -13,11 +14,12 @@ from django.test.utils import CaptureQueriesContext
 
 from executions.destinations.limits import change_limits
 from executions.dispatch import scarcity
-from executions.dispatch.handing_on import HandingOn
+from executions.dispatch.handing_on import Chance, HandingOn
 from executions.models import Execution
 from executions.ownership import fence
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
+from shared.sql import rows
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, make_execution
@@ -64,8 +66,12 @@ def claimed(handing_on: HandingOn, *made: Execution) -> list[Execution]:
     chance = handing_on.chance()
     assert chance is not None
     with transaction.atomic():
-        ids = handing_on.hand_on({row.id: row.pool for row in made}, chance)
+        ids = claim_and_take(handing_on, {row.id: row.pool for row in made}, chance)
     return [row for row in made if row.id in ids]
+
+
+def claim_and_take(handing_on: HandingOn, pools: dict[UUID, str], chance: Chance) -> set[UUID]:
+    return handing_on.take(rows(*handing_on.claiming(pools, chance)), pools, chance)
 
 
 def test_work_is_published_after_the_commit_under_a_token_and_a_lease(
@@ -176,6 +182,19 @@ def test_there_is_a_chance_only_in_pools_whose_live_workers_take_work(handing_on
     assert chance.pools == {"gpu"}
 
 
+def test_pools_without_workers_are_found_out_after_a_moment(
+    handing_on: HandingOn, monkeypatch: pytest.MonkeyPatch
+):
+    beat("w1")
+    assert handing_on.chance() is not None
+    beat("w1", draining=True)
+
+    monkeypatch.setattr("executions.dispatch.handing_on._KEPT_SECONDS", 3600.0)
+    assert handing_on.chance() is not None
+    monkeypatch.setattr("executions.dispatch.handing_on._KEPT_SECONDS", -1.0)
+    assert handing_on.chance() is None
+
+
 def test_there_is_no_chance_where_due_work_waits_for_capacity(handing_on: HandingOn):
     beat("w1")
     beat("w2", pool="gpu")
@@ -257,7 +276,7 @@ def test_a_rollback_publishes_nothing(
         suppress(ZeroDivisionError),
         transaction.atomic(),
     ):
-        assert handing_on.hand_on({made.id: made.pool}, chance) == {made.id}
+        assert claim_and_take(handing_on, {made.id: made.pool}, chance) == {made.id}
         raise ZeroDivisionError
 
     made.refresh_from_db()

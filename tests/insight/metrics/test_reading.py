@@ -18,7 +18,14 @@ from executions.models import Execution, PartitionLease, SchedulerNode
 from executions.ownership.partitions import Partitions
 from insight.metrics import reading
 from insight.metrics.reading import Sample
-from shared.redis_client import CLOCKS_KEY, REFUSED_KEY, WORKER_INFO_KEY, WORKERS_KEY, client
+from shared.redis_client import (
+    CLOCKS_KEY,
+    REFUSED_KEY,
+    SPANS_KEY,
+    WORKER_INFO_KEY,
+    WORKERS_KEY,
+    client,
+)
 from tenants.models import ApiKey
 from tests.factories import make_key, make_task, make_tenant, once, prepare, release
 from tests.support.letters import make_letters
@@ -333,6 +340,15 @@ def test_refused_writes_are_told_by_kind():
     assert found["punctual_refused_writes_total", "outcomes"] == 3
     assert found["punctual_refused_writes_total", "starts"] == 0
     assert found["punctual_circuits", "open"] == 0
+
+
+def test_spans_are_told_by_what_became_of_them():
+    client().hset(SPANS_KEY, "dropped", 3)
+
+    found = values(reading.spans)
+
+    assert found["punctual_spans_total", "dropped"] == 3
+    assert found["punctual_spans_total", "sent"] == 0
 
 
 def test_without_a_recorder_nothing_waits():

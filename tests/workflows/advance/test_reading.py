@@ -52,14 +52,14 @@ def test_the_inbox_is_taken_once_and_the_oldest_first(tenant: Tenant):
     rows = claim(run_id)
     for key in ("b", "c", "a"):
         end(rows[key])
-    runs, _ = locked(run_id)
+    runs, plans = locked(run_id)
 
-    first = reading.take_inbox(runs, 2)
-    second = reading.take_inbox(runs, 2)
+    first, _ = reading.take_inbox(runs, plans, 2)
+    second, _ = reading.take_inbox(runs, plans, 2)
 
     assert [told.step for told in [*first, *second]] == [2, 3, 1]
     assert {(told.kind, told.status, told.take) for told in first} == {("ended", "SUCCEEDED", 1)}
-    assert reading.take_inbox(runs, 2) == []
+    assert reading.take_inbox(runs, plans, 2)[0] == []
 
 
 def test_results_are_read_only_of_steps_whose_output_is_named(tenant: Tenant):
@@ -70,7 +70,8 @@ def test_results_are_read_only_of_steps_whose_output_is_named(tenant: Tenant):
     end(rows["b"], result=2)
     runs, plans = locked(run_id)
 
-    ended = reading.ended(reading.take_inbox(runs, 10), {run_id: plans[run_id].named})
+    told, _ = reading.take_inbox(runs, plans, 10)
+    ended = reading.ended(told, {run_id: plans[run_id].named})
 
     assert ended[rows["a"].id].result is not None
     assert ended[rows["b"].id].result is None
@@ -83,25 +84,23 @@ def test_a_fan_out_under_way_has_its_counts_and_its_items_while_some_are_ahead(t
     run_step(run_id, "list", result=["x", "y", "z"])
     runs, plans = locked(run_id)
 
-    fan = reading.fans(runs, plans)[run_id][2]
+    fan = reading.under_way(runs, plans).fans[run_id][2]
 
     assert (fan.fan.total, fan.fan.begun, fan.outstanding) == (3, 2, 2)
     assert fan.items == ["x", "y", "z"]
     run_step(run_id, "load[0]", result="X")
-    fan = reading.fans(runs, plans)[run_id][2]
+    fan = reading.under_way(runs, plans).fans[run_id][2]
     assert (fan.fan.begun, fan.fan.succeeded, fan.items) == (3, 1, ["x", "y", "z"])
-    assert reading.fans(runs, {}) == {}
 
 
 def test_outputs_are_those_of_the_take_that_counts(tenant: Tenant):
     run_id = begin_run(make_workflow(tenant, FAN))
     run_step(run_id, "list", result=["x"])
-    runs, _ = locked(run_id)
+    runs, plans = locked(run_id)
 
-    sealed = reading.outputs(runs)[run_id]
+    sealed = reading.under_way(runs, plans).outputs[run_id]
 
     assert open_output(sealed[1], tenant.id, run_id, 1, -1, 1) == ["x"]
-    assert reading.outputs([]) == {}
 
 
 def test_outputs_of_items_are_in_their_order_and_of_their_take(tenant: Tenant):
@@ -113,7 +112,7 @@ def test_outputs_of_items_are_in_their_order_and_of_their_take(tenant: Tenant):
     go_on(run_id)
 
     runs, plans = locked(run_id)
-    row = reading.fans(runs, plans)[run_id][2]
+    row = reading.under_way(runs, plans).fans[run_id][2]
     found = reading.outputs_of_items(run_id, 2, row)
 
     assert [(item, take) for item, take, _ in found] == [(0, 1), (1, 1)]
@@ -130,9 +129,7 @@ def test_what_steps_wait_for_is_found_by_run_and_step(tenant: Tenant):
         {"key": "approve", "kind": "approval", "timeout_seconds": 90, "deadline_seconds": 30},
     ]
     run_id = begin_run(make_workflow(tenant, steps))
-    runs, _ = locked(run_id)
-
-    found = reading.waits(runs)[run_id]
+    found = reading.under_way(*locked(run_id)).waits[run_id]
 
     assert [wait.kind for wait in found[1]] == ["delay"]
     assert sorted(wait.kind for wait in found[2]) == ["approval", "deadline"]
