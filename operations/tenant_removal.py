@@ -63,7 +63,8 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
     """
     # The race: a scheduler that finds the tenant suspended without its pause, which goes below,
     # would make another one. It skips a locked tenant, and what it has made by now goes, too.
-    Tenant.objects.select_for_update(no_key=True).get(pk=tenant.id)
+    # Nothing is found where another removal was quicker.
+    list(Tenant.objects.select_for_update(no_key=True).filter(pk=tenant.id).values_list("pk"))
     removal.remove_of_tenant(tenant.id)
     executions = Execution.objects.filter(tenant_id=tenant.id)
     _hold(executions)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.management import get_commands, load_command_class
 
 from delivery.errors import DeliveryError
 from executions.triggering import receiver_requests, test_delivery
@@ -18,6 +19,7 @@ from shared.conf import conf
 from tenants.services import invitations
 from tests.access.stored_rows import StoredRows
 from tests.access.world import Caller, World, make_callers, make_world, undone
+from tests.architecture import tree
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,10 @@ def _transaction(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
 @pytest.fixture(scope="module", autouse=True)
 def _quiet() -> Iterator[None]:
     """Send nothing to another process."""
+    # First: a command that is loaded meanwhile would keep what it imports from here for ever.
+    for name, app in get_commands().items():
+        if (tree.REPOSITORY / app).is_dir():
+            load_command_class(app, name)
 
     async def unreachable(*_: Any) -> DeliveryError:
         return DeliveryError("dns_failed", "nowhere")

@@ -13,6 +13,7 @@ from django.db.models import F
 from events.models import Event
 from executions import transitions
 from executions.gate import stage as gate
+from executions.ledger import final_log
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution, PartitionLease
 from executions.ownership.partitions import Partitions, Unowned
@@ -435,6 +436,13 @@ def test_what_nobody_cared_for_is_left_to_the_misfire_policy(alpha: Tenant):
 # --- wake-ups -------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def never_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count only what wakes: the end of work that was due in the past also writes a line."""
+    monkeypatch.setattr(final_log, "note_late", lambda late, attempts: None)
+
+
+@pytest.mark.usefixtures("never_late")
 @pytest.mark.parametrize("end", ["finish", "cancel"])
 def test_a_place_that_is_free_wakes_whoever_waits_for_one(
     alpha: Tenant, look: Look, on_commit: Callable[..., Any], end: str
@@ -453,6 +461,7 @@ def test_a_place_that_is_free_wakes_whoever_waits_for_one(
     assert len(callbacks) == {"finish": 1, "cancel": 2}[end]
 
 
+@pytest.mark.usefixtures("never_late")
 def test_a_place_that_is_free_wakes_for_what_comes_due_in_this_moment(
     alpha: Tenant, look: Look, on_commit: Callable[..., Any]
 ):
@@ -465,6 +474,7 @@ def test_a_place_that_is_free_wakes_for_what_comes_due_in_this_moment(
     assert len(callbacks) == 1
 
 
+@pytest.mark.usefixtures("never_late")
 def test_a_retry_keeps_the_place_and_wakes_nobody(
     alpha: Tenant, look: Look, on_commit: Callable[..., Any]
 ):
@@ -476,6 +486,7 @@ def test_a_retry_keeps_the_place_and_wakes_nobody(
     assert callbacks == []
 
 
+@pytest.mark.usefixtures("never_late")
 def test_the_end_of_other_work_asks_for_nobody_who_waits(
     alpha: Tenant, on_commit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ):
