@@ -219,7 +219,7 @@ def _add_more(history: History, task: Task, made: list[Execution], kind: int) ->
             "parent_id": failed.id,
             "scheduled_for": failed.scheduled_for,
             "due_at": at,
-            "trace_context": f"00-{failed.id.hex}-00f067aa0ba902b7-01",
+            "trace_context": f"{failed.id.hex}-01",
         }
         _execution(history, task, at, shapes["succeeded"], **more)
     if task.name == "Daily in Berlin":
