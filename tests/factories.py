@@ -23,6 +23,7 @@ from executions.models import DeadLetter, Execution
 from executions.ownership.partitions import Partitions
 from executions.transitions import Finish
 from shared.actor import Actor
+from shared.conf import conf
 from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua
 from tasks.calendars import limits_of
@@ -103,17 +104,22 @@ def spoil(task: Task) -> Task:
 
 
 @by_the_loops
-def prepare() -> Partitions:
-    """Write the ledger rows of every task up to the horizon, as the scheduler does."""
-    partitions = Partitions()
-    partitions.run_once()
+def prepare(owner: Partitions | None = None) -> Partitions:
+    """Write the ledger rows of every task up to the horizon, as the scheduler does.
+
+    The owner of the partitions has to be told where there is one: beside it, a second scheduler
+    would own none of them, or some by the chance of its id.
+    """
+    partitions = owner or Partitions()
     for _ in range(50):
         if not partitions.held:
             # Trusted for so long only: a slow machine takes longer to get here.
             partitions.run_once()
+            assert len(partitions.held) == conf().partition_count, "another scheduler owns some"
         if not materialize.run_once(partitions).done:
             break
-    partitions.release_all()
+    if owner is None:
+        partitions.release_all()
     return partitions
 
 

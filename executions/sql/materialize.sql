@@ -303,6 +303,8 @@ late AS (
     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
       AND e.due_at >= n.since AND e.due_at < n.until
+      AND e.due_at >= (SELECT min(s) FROM unnest(%(since)s::timestamptz[]) AS s)
+      AND e.due_at < (SELECT max(u) FROM unnest(%(until)s::timestamptz[]) AS u)
     UNION ALL
     SELECT h.task_id, h.due_at, h.scheduled_for, h.until FROM late_on_hold h
 ), late_tasks AS (
@@ -404,6 +406,8 @@ SELECT least((
         AS n (partition, since, until) ON n.partition = e.partition
     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
       AND e.due_at >= n.since AND e.due_at < n.until
+      AND e.due_at >= (SELECT min(s) FROM unnest(%(since)s::timestamptz[]) AS s)
+      AND e.due_at < (SELECT max(u) FROM unnest(%(until)s::timestamptz[]) AS u)
 ), (
     SELECT (array_agg(h.id ORDER BY h.id))[1] FROM late_on_hold h
 ))

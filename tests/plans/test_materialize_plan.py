@@ -131,13 +131,13 @@ def test_of_much_open_work_a_takeover_reads_what_came_due_meanwhile(
     alpha = make_tenant("Alpha")
     for number in range(30):
         make_task(alpha, once(name=str(number)))
-    prepare()
+    prepare(partitions)
     own = Execution.objects.filter(tenant_id=alpha.id)
     own.update(due_at=database_now() - timedelta(days=1), **_WAITS[waits])
     multiply()
     for number in range(5):
         make_task(alpha, every_second(name=str(number)))
-    prepare()
+    prepare(partitions)
     own.filter(due_at__gt=database_now() - timedelta(hours=1)).update(**_WAITS[waits])
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE open_executions")
