@@ -171,6 +171,8 @@ LEFT_OUT = {
     "events": "Names and ids of changes for consumers, kept for days: the rows are exported.",
     "idempotency_records": "Answers to calls, sealed and kept for repeats of the calls only.",
     "minute_stats": "Counts by the minute, which lists and pictures read: usage has the days.",
+    "objective_counts": "Counts for the objectives of the installation, kept for 32 days.",
+    "objective_hours": "Counts for the objectives of the installation, kept for 32 days.",
     "resealings": "The progress of sealing values anew, of no meaning elsewhere.",
     "share_minutes": "Measurements of pools that tenants share, kept for days.",
     "task_cursors": "Where the scheduler is in each schedule: follows from tasks and executions.",

@@ -11,6 +11,7 @@ from executions.choices import Status, Trigger
 from executions.ledger import final_log
 from executions.ledger.final_log import Final, LastAttempt
 from executions.ledger.minute_stats import Ended, Kind
+from executions.ledger.objectives import late_cause, own_fault
 from executions.models.minute_stat import START_TARGET_MS
 from shared.notify import wake_schedulers_in
 from shared.sql import Asked, rows, run, together
@@ -59,12 +60,13 @@ class Moved(NamedTuple):
     recorded_bytes: int
     #: From the later of its due time and its handing out to its start; None for leased work.
     waited_ms: float | None
+    priority: int
     #: False where it had ended before; see first_ends.
     first: bool
 
-    @property
-    def ended(self) -> Ended:
-        """The facts that its minute counts."""
+    def ended(self, outcome: str, error_code: str) -> Ended:
+        """Return the facts that its minute counts; the outcome is that of the attempt."""
+        is_leased = self.waited_ms is None
         return Ended(
             self.id,
             self.tenant_id,
@@ -75,6 +77,9 @@ class Moved(NamedTuple):
             Kind.STEP if is_of_step(self.revision) else Kind.TASK,
             self.milliseconds,
             self.recorded_bytes,
+            self.priority,
+            late_cause(self.start_delay_ms, self.waited_ms) if self.attempt == 1 else "",
+            own_fault(outcome, error_code, leased=is_leased) if outcome else "",
         )
 
     @property

@@ -49,6 +49,8 @@ GRANTS: dict[str, str] = {
     "erasures": "SIU",
     "metric_totals": _ADDED,
     "minute_stats": "SIU",
+    "objective_counts": _ADDED,
+    "objective_hours": _READ,
     "share_minutes": _READ,
     "usage_days": _READ,
     "worker_hours": _READ,

@@ -45,6 +45,8 @@ GRANTS: dict[str, str] = {
     # Statistics and usage.
     "metric_totals": _ALL,
     "minute_stats": _ALL,
+    "objective_counts": _ALL,
+    "objective_hours": _ALL,
     "share_minutes": _ALL,
     "usage_days": _ALL,
     "worker_hours": _ALL,

@@ -13,6 +13,8 @@ _HOUSE = (
     "outages",
     "minutes_dropped",
     "usage_days_dropped",
+    "objective_rows_folded",
+    "objective_rows_dropped",
     "share_minutes",
     "keys",
     "secret_uses",

@@ -88,6 +88,8 @@ def test_keeping_house_twice_does_no_harm():
         "outages": 0,
         "minutes_dropped": 0,
         "usage_days_dropped": 0,
+        "objective_rows_folded": 0,
+        "objective_rows_dropped": 0,
         "share_minutes": 0,
         "tenant_rows_dropped": 0,
         "keys": 0,
