@@ -22,6 +22,7 @@ from dashboard.views import (
     forecast,
     invitations,
     members,
+    objectives,
     oidc,
     overview,
     pauses,
@@ -140,9 +141,10 @@ urlpatterns = [
     path("workers", workers.workers, name="workers"),
     path("workers/earlier", workers.earlier_workers, name="workers_earlier"),
     path("workers/<path:worker_id>", workers.worker, name="worker"),
-    # erasures and usage
+    # erasures, objectives and usage
     path("erasures", erasures.erasures, name="erasures"),
     path("erasures/<uuid:erasure_id>", erasures.erasure, name="erasure"),
+    path("objectives", objectives.objectives, name="objectives"),
     path("shares", shares.shares, name="shares"),
     path("usage", usage.usage, name="usage"),
     path("usage.csv", usage.usage_as_csv, name="usage_csv"),

@@ -23,7 +23,7 @@ from shared.sql import Asked, run
 from tenants.models import Tenant
 from wire.priorities import BAND_NAMES, band_of
 
-_CLASSES = len(BAND_NAMES)
+_BANDS = len(BAND_NAMES)
 
 
 class Kind(Enum):
@@ -75,8 +75,8 @@ class _Minute:
     milliseconds: int = 0
     recorded_bytes: int = 0
     delays: list[int] = field(default_factory=lambda: [0] * (len(START_DELAY_BUCKETS_MS) + 1))
-    #: Starts with a delay, then attempts, by class of priority.
-    by_class: list[int] = field(default_factory=lambda: [0] * (2 * _CLASSES))
+    #: Starts with a delay, then attempts, by band.
+    by_band: list[int] = field(default_factory=lambda: [0] * (2 * _BANDS))
 
 
 def count(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> None:
@@ -109,11 +109,11 @@ def counting(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> li
             minute.started += row.attempt == 1
             minute.milliseconds += row.milliseconds
             minute.recorded_bytes += row.recorded_bytes
-            minute.by_class[_CLASSES + band_of(row.priority)] += 1
+            minute.by_band[_BANDS + band_of(row.priority)] += 1
             if row.late_cause or row.own_fault:
                 spends += row.spends
         if row.attempt == 1 and row.start_delay_ms is not None:
-            minute.by_class[band_of(row.priority)] += 1
+            minute.by_band[band_of(row.priority)] += 1
             minute.delays[bisect_left(START_DELAY_BUCKETS_MS, row.start_delay_ms)] += 1
             minute.late += row.start_delay_ms > LATE_ABOVE_MS
     if not minutes:
@@ -157,5 +157,5 @@ def _columns(minutes: dict[tuple[UUID, datetime], _Minute]) -> dict[str, object]
         "attempts": [minute.attempts for minute in minutes.values()],
         "milliseconds": [minute.milliseconds for minute in minutes.values()],
         "recorded_bytes": [minute.recorded_bytes for minute in minutes.values()],
-        "by_class": [f"{{{','.join(map(str, minute.by_class))}}}" for minute in minutes.values()],
+        "by_band": [f"{{{','.join(map(str, minute.by_band))}}}" for minute in minutes.values()],
     }

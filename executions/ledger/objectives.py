@@ -58,7 +58,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A cause: an error code of an attempt, a decision about an instant, or what a start awaited."""
+    """An error code of an attempt, a decision about an instant, or what a start awaited."""
 
     code: str
     objective: Objective
@@ -137,7 +137,7 @@ class Spend(NamedTuple):
     tenant_id: UUID
     at: datetime
     objective: Objective
-    priority_class: int
+    band: int
     cause: str
 
 
@@ -174,7 +174,7 @@ def columns(spends: Iterable[tuple[Spend, UUID]]) -> dict[str, object]:
         "spent_by": of_uuids([one.tenant_id for one in counts]),
         "spent_at": of_moments([one.at for one in counts]),
         "spent_of": of_texts([one.objective for one in counts]),
-        "spent_classes": of_integers([one.priority_class for one in counts]),
+        "spent_bands": of_integers([one.band for one in counts]),
         "spent_causes": of_texts([one.cause for one in counts]),
         "spent": of_integers(list(counts.values())),
         "spent_examples": of_uuids([examples[one] for one in counts]),

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name="minutestat",
-            name="by_class",
+            name="by_band",
             field=django.contrib.postgres.fields.ArrayField(
                 base_field=models.IntegerField(), db_default=[], default=list, size=None
             ),
@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 ("tenant_id", models.UUIDField()),
                 ("at", models.DateTimeField()),
                 ("objective", models.TextField()),
-                ("priority_class", models.SmallIntegerField(null=True)),
+                ("band", models.SmallIntegerField(null=True)),
                 ("cause", models.TextField()),
                 ("counted", models.BigIntegerField()),
                 ("bad", models.BigIntegerField()),
@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                     models.CompositePrimaryKey(
                         "tenant_id",
                         "hour",
-                        "priority_class",
+                        "band",
                         blank=True,
                         editable=False,
                         primary_key=True,
@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
                 ),
                 ("tenant_id", models.UUIDField()),
                 ("hour", models.DateTimeField()),
-                ("priority_class", models.SmallIntegerField()),
+                ("band", models.SmallIntegerField()),
                 ("starts", models.BigIntegerField()),
                 ("attempts", models.BigIntegerField()),
             ],

@@ -34,7 +34,7 @@ class MinuteStat(models.Model):
     ``execution_ms`` adds up their durations, and ``recorded_bytes`` the answers and logs that the
     attempts keep, encrypted. An execution that failed without a start has no attempt.
 
-    For the objectives: ``by_class`` counts the starts with a start delay, then the attempts, each
+    For the objectives: ``by_band`` counts the starts with a start delay, then the attempts, each
     of high, normal and low priority: six numbers, or none in rows from before these were counted.
     """
 
@@ -55,7 +55,7 @@ class MinuteStat(models.Model):
     attempts = models.IntegerField(default=0, db_default=0)
     execution_ms = models.BigIntegerField(default=0, db_default=0)
     recorded_bytes = models.BigIntegerField(default=0, db_default=0)
-    by_class = ArrayField(models.IntegerField(), default=list, db_default=[])
+    by_band = ArrayField(models.IntegerField(), default=list, db_default=[])
 
     class Meta:
         db_table = "minute_stats"

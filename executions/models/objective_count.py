@@ -19,7 +19,7 @@ class ObjectiveCount(models.Model):
     at = models.DateTimeField()
     objective = models.TextField()
     #: A place in ``BAND_NAMES``; NULL where no priority is known.
-    priority_class = models.SmallIntegerField(null=True)
+    band = models.SmallIntegerField(null=True)
     #: Empty for what only counts.
     cause = models.TextField()
     counted = models.BigIntegerField()

@@ -6,17 +6,17 @@ from django.db import models
 
 
 class ObjectiveHour(models.Model):
-    """One row per tenant, hour and class of priority with a start or an attempt.
+    """One row per tenant, hour and band with a start or an attempt.
 
     Housekeeping makes it of :class:`MinuteStat`, so that an error budget of 30 days reads few rows,
     and outlives minutes that are kept for less.
     """
 
-    pk = models.CompositePrimaryKey("tenant_id", "hour", "priority_class")
+    pk = models.CompositePrimaryKey("tenant_id", "hour", "band")
     tenant_id = models.UUIDField()
     hour = models.DateTimeField()
     #: A place in ``BAND_NAMES``.
-    priority_class = models.SmallIntegerField()
+    band = models.SmallIntegerField()
     starts = models.BigIntegerField()
     attempts = models.BigIntegerField()
 

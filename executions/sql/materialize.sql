@@ -93,11 +93,11 @@ WHERE k.partition = p.partition AND NOT k.held AND k.execution_id IS NOT NULL
 
 -- part: missed
 -- Counts instants that passed without a scheduler against the objective of success, by tenant and
--- class of priority, as totals count them; one that was replayed has run. By new rows: a session
--- that updated the tenant's minute could deadlock with another one.
+-- band, as totals count them; one that was replayed has run. By new rows: a session that updated the
+-- tenant's minute could deadlock with another one.
 missed AS (
     INSERT INTO objective_counts (
-        tenant_id, at, objective, priority_class, cause, counted, bad, execution_id)
+        tenant_id, at, objective, band, cause, counted, bad, execution_id)
     SELECT m.tenant_id, date_trunc('minute', now(), 'UTC'), 'success',
            CASE WHEN m.priority <= 2 THEN 0 WHEN m.priority <= 6 THEN 1 ELSE 2 END, m.reason,
            sum(m.instants), sum(m.instants), max(m.id::text)::uuid

@@ -8,20 +8,20 @@ FROM unnest(%(tenants)s::uuid[], %(answers)s::bigint[], %(errors)s::bigint[])
      AS a (tenant_id, answers, errors)
 
 -- name: roll_up_hours
--- Adds up the starts and attempts of a stretch of minutes by hour and class of priority, tenant by
+-- Adds up the starts and attempts of a stretch of minutes by hour and band, tenant by
 -- tenant along the primary key of minute_stats. Counts of a minute only grow, so the greater figure
 -- is the later one: a repeat and two sessions at once do no harm. Reads whole hours.
-INSERT INTO objective_hours AS kept (tenant_id, hour, priority_class, starts, attempts)
+INSERT INTO objective_hours AS kept (tenant_id, hour, band, starts, attempts)
 SELECT m.tenant_id, date_trunc('hour', m.minute, 'UTC'), c.place - 1, sum(c.starts),
        sum(c.attempts)
 FROM tenants t
 JOIN minute_stats m ON m.tenant_id = t.id AND m.minute >= %(since)s AND m.minute < %(until)s
-CROSS JOIN LATERAL unnest(m.by_class[1:3], m.by_class[4:6])
+CROSS JOIN LATERAL unnest(m.by_band[1:3], m.by_band[4:6])
      WITH ORDINALITY AS c (starts, attempts, place)
 GROUP BY 1, 2, 3
 HAVING sum(c.starts) + sum(c.attempts) > 0
 ORDER BY 1, 2, 3
-ON CONFLICT (tenant_id, hour, priority_class) DO UPDATE
+ON CONFLICT (tenant_id, hour, band) DO UPDATE
 SET starts = greatest(kept.starts, EXCLUDED.starts),
     attempts = greatest(kept.attempts, EXCLUDED.attempts)
 
@@ -39,8 +39,8 @@ WITH old AS MATERIALIZED (
     RETURNING c.*
 ), folded AS (
     INSERT INTO objective_counts (
-        tenant_id, at, objective, priority_class, cause, counted, bad, execution_id, hourly)
-    SELECT g.tenant_id, date_trunc('hour', g.at, 'UTC'), g.objective, g.priority_class, g.cause,
+        tenant_id, at, objective, band, cause, counted, bad, execution_id, hourly)
+    SELECT g.tenant_id, date_trunc('hour', g.at, 'UTC'), g.objective, g.band, g.cause,
            sum(g.counted), sum(g.bad), (array_agg(g.execution_id ORDER BY g.at DESC))[1], true
     FROM gone g
     GROUP BY 1, 2, 3, 4, 5

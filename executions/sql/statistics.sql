@@ -9,13 +9,13 @@ counted AS (
 -- Adds what a batch spent of error budgets, by new rows; most batches spend nothing.
 spent AS (
     INSERT INTO objective_counts (
-        tenant_id, at, objective, priority_class, cause, counted, bad, execution_id)
-    SELECT p.tenant_id, p.at, p.objective, p.class, p.cause, 0, p.bad, p.execution_id
+        tenant_id, at, objective, band, cause, counted, bad, execution_id)
+    SELECT p.tenant_id, p.at, p.objective, p.band, p.cause, 0, p.bad, p.execution_id
     FROM unnest(
         %(spent_by)s::uuid[], %(spent_at)s::timestamptz[], %(spent_of)s::text[],
-        %(spent_classes)s::bigint[], %(spent_causes)s::text[], %(spent)s::bigint[],
+        %(spent_bands)s::bigint[], %(spent_causes)s::text[], %(spent)s::bigint[],
         %(spent_examples)s::uuid[]
-    ) AS p (tenant_id, at, objective, class, cause, bad, execution_id)
+    ) AS p (tenant_id, at, objective, band, cause, bad, execution_id)
 )
 
 -- name: add_to_minutes
@@ -30,19 +30,19 @@ added AS (
         %(late)s::integer[], %(delays)s::text[], %(steps_succeeded)s::integer[],
         %(steps_failed)s::integer[], %(runs_succeeded)s::integer[], %(runs_failed)s::integer[],
         %(started)s::integer[], %(attempts)s::integer[], %(milliseconds)s::bigint[],
-        %(recorded_bytes)s::bigint[], %(by_class)s::text[]
+        %(recorded_bytes)s::bigint[], %(by_band)s::text[]
     ) AS s (tenant_id, minute, succeeded, failed, retried, cancelled, late, delays, steps_succeeded,
             steps_failed, runs_succeeded, runs_failed, started, attempts, milliseconds,
-            recorded_bytes, by_class)
+            recorded_bytes, by_band)
 )
 INSERT INTO minute_stats AS kept (
     tenant_id, minute, succeeded, failed, retried, cancelled, late, start_delays, steps_succeeded,
     steps_failed, runs_succeeded, runs_failed, started, attempts, execution_ms, recorded_bytes,
-    by_class
+    by_band
 )
 SELECT s.tenant_id, s.minute, s.succeeded, s.failed, s.retried, s.cancelled, s.late,
        s.delays::integer[], s.steps_succeeded, s.steps_failed, s.runs_succeeded, s.runs_failed,
-       s.started, s.attempts, s.milliseconds, s.recorded_bytes, s.by_class::integer[]
+       s.started, s.attempts, s.milliseconds, s.recorded_bytes, s.by_band::integer[]
 FROM added s
 ORDER BY s.tenant_id, s.minute
 ON CONFLICT (tenant_id, minute) DO UPDATE
@@ -63,9 +63,9 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
         SELECT coalesce(a, 0) + coalesce(b, 0)
         FROM unnest(kept.start_delays, EXCLUDED.start_delays) WITH ORDINALITY AS z (a, b, n)
         ORDER BY n),
-    by_class = ARRAY(
+    by_band = ARRAY(
         SELECT coalesce(a, 0) + coalesce(b, 0)
-        FROM unnest(kept.by_class, EXCLUDED.by_class) WITH ORDINALITY AS z (a, b, n) ORDER BY n)
+        FROM unnest(kept.by_band, EXCLUDED.by_band) WITH ORDINALITY AS z (a, b, n) ORDER BY n)
 
 -- name: open_work
 -- Counts a tenant's open work at this moment: due, late (queued work too), queued, running,

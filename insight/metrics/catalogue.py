@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from executions.choices import AttemptOutcome, Trigger
+from executions.ledger.objectives import OWN_FAULTS
 from executions.ledger.totals import DURATION_BUCKETS_MS
 from executions.loop import refusals
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
@@ -190,6 +191,15 @@ METRICS: tuple[Metric, ...] = (
         "Must stay 0. A rise is an outage of all schedulers: see which instants by `explain`.",
         ("decision",),
         {"decision": ("skipped", "coalesced", "replayed", "grace_exceeded")},
+    ),
+    Metric(
+        "punctual_own_faults_total",
+        Type.COUNTER,
+        "Attempts that ended by a fault of Punctual's own, by its cause; failures of receivers and "
+        "of tenants' workers are not among them.",
+        "Must stay near 0: with `punctual_missed_total` it spends the error budget of success.",
+        ("cause",),
+        {"cause": tuple(sorted(OWN_FAULTS))},
     ),
     Metric(
         "punctual_lease_expiries_total",

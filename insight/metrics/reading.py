@@ -134,6 +134,7 @@ _COUNTED = {
     "punctual_steps_total": "ended/step",
     "punctual_workflow_runs_total": "ended/run",
     "punctual_missed_total": "missed",
+    "punctual_own_faults_total": "own_faults",
     "punctual_lease_expiries_total": "lease_expiries",
     "punctual_dead_letters_total": totals.DEAD_LETTERS,
     "punctual_alert_deliveries_total": "deliveries",

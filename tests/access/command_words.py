@@ -95,6 +95,7 @@ WORDS = {
     "erasures list": "",
     "tasks import": "/dev/null --format crontab --url https://example.com/",
     "tasks export": "",
+    "objectives show": "",
     "usage": "",
     "shares": "",
     "keys list": "",

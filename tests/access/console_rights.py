@@ -57,7 +57,7 @@ _PAGES: dict[Role, str] = {
         executions/<uuid:execution_id>/explain concurrency-keys dead-letters
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
-        workers/<path:worker_id> shares usage usage.csv alerts alerts/recent
+        workers/<path:worker_id> shares objectives usage usage.csv alerts alerts/recent
         alerts/<uuid:alert_id> settings settings/calendars settings/calendars/<uuid:calendar_id>
         settings/quotas settings/secrets settings/zones settings/try settings/confirm
     """,

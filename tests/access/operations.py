@@ -309,6 +309,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_schedulers", "GET /v1/schedulers", "read"),
     _op("get_overview", "GET /v1/overview", "read"),
     _op("get_shares", "GET /v1/shares", "read"),
+    _op("get_objectives", "GET /v1/objectives", "read"),
     _op("get_usage", "GET /v1/usage", "read"),
     _op("get_usage", "GET /v1/usage?format=csv", "read"),
     _op("get_throughput", "GET /v1/stats/throughput", "read"),
