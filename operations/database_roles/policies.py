@@ -18,6 +18,7 @@ READ: dict[Purpose, frozenset[str]] = {
     Purpose.EXECUTION_TOKEN: frozenset({"executions"}),
     Purpose.LONG_POLL: frozenset({"open_executions", "pools", "task_revisions"}),
     Purpose.POOL_ROOM: frozenset({"open_executions"}),
+    Purpose.API_COUNTS: frozenset(),
     Purpose.METRICS: frozenset(
         {"api_keys", "dead_letters", "open_executions", "tenants", "workflow_runs"}
     ),

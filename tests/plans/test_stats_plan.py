@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from executions.ledger import objectives, usage_days
+from executions.ledger.objectives import Answers
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.list_filters import with_bounds
@@ -16,6 +18,7 @@ from insight.statistics import (
     run_strips,
     running_now,
 )
+from insight.statistics.objectives import objectives_of
 from shared.conf import conf
 from tasks.forecast_groups import Scope, computed_tasks
 from tasks.models import Task
@@ -122,6 +125,18 @@ def test_letters_are_counted_by_index(plans: Any, full: Tenant):
         dead_letter_sparklines(full.id, ["timeout_total"])
 
     found.check("statistics/letters_by_hour")
+
+
+def test_objectives_are_read_by_the_keys_of_hours_minutes_and_counts(plans: Any, full: Tenant):
+    now = database_now()
+    with plans() as found:
+        objectives_of(full.id)
+        objectives.add_answers([Answers(full.id, 5, 1)])
+        usage_days.roll_up(now, now - timedelta(days=90))
+        objectives.fold(now)
+
+    found.check("objective_reads/figures_of", "objective_reads/causes_of")
+    found.check("objectives/add_answers", "objectives/roll_up_hours", "objectives/fold")
 
 
 def test_minutes_are_added_to_by_their_key(plans: Any):
