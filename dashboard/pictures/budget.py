@@ -37,13 +37,13 @@ def budget_bars(title: str, bars: Sequence[BudgetBar]) -> SafeString:
     summary = _summary(bars)
     table = Table(
         ("Work", "Counted", "Missed", "Budget spent"),
-        [(bar.label, f"{bar.total:,}", f"{bar.bad:,}", spent_text(bar.spent)) for bar in bars],
+        [(bar.label, f"{bar.total:,}", f"{bar.bad:,}", part_text(bar.spent)) for bar in bars],
     )
     return figure("budget", title, summary, plot(frame, summary, lines, shapes), table=table)
 
 
-def spent_text(spent: float) -> str:
-    """Return a spent part in words: ``4.2 %``, ``< 0.1 %``, ``> 1,000 %``."""
+def part_text(spent: float) -> str:
+    """Return a part of a budget in words: ``4.2 %``, ``< 0.1 %``, ``> 1,000 %``."""
     if 0 < spent < 0.001:
         return "< 0.1 %"
     if spent > 10:
@@ -58,7 +58,7 @@ def _bar(frame: Frame, bar: BudgetBar, place: int, rows: int) -> SafeString:
     return tag(
         "g",
         {"class": f"gauge-{level}"},
-        tag("title", {}, f"{bar.label}: {spent_text(bar.spent)} of the budget is spent"),
+        tag("title", {}, f"{bar.label}: {part_text(bar.spent)} of the budget is spent"),
         tag("rect", {"class": "gauge-ground", "width": "100%", **size}),
         tag("rect", {"class": "gauge-fill", "width": percent(bar.spent), **size}),
     )
@@ -74,4 +74,4 @@ def _summary(bars: Sequence[BudgetBar]) -> str:
     first = bars[0]
     if not first.total:
         return "Nothing has counted yet: the whole budget is left."
-    return f"{spent_text(first.spent)} spent: {first.bad:,} of {first.total:,} missed it."
+    return f"{part_text(first.spent)} spent: {first.bad:,} of {first.total:,} missed it."

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from dashboard.access import ConsoleRequest, page
-from dashboard.pictures.budget import BudgetBar, spent_text
+from dashboard.pictures.budget import BudgetBar, part_text
 from executions.ledger.objectives import CAUSES, Objective
 from executions.models import Execution
 from insight.presentation.objectives import target_of
@@ -58,7 +58,7 @@ def _shown(one: ObjectiveState, kept: set[UUID]) -> dict[str, Any]:
         "target": f"{target_of(one.objective) * 100:.6g} %",
         "words": words,
         "budget": one.budget,
-        "left": spent_text(max(0.0, one.budget.left)),
+        "left": part_text(max(0.0, one.budget.left)),
         "overspent": one.budget.left < 0,
         "bars": [_bar(budget) for budget in budgets],
         "burns": [
@@ -69,7 +69,8 @@ def _shown(one: ObjectiveState, kept: set[UUID]) -> dict[str, Any]:
             {
                 "cause": cause,
                 "meaning": _MEANINGS.get((cause.objective, cause.cause), ""),
-                "share": f"{cause.bad / one.budget.whole.bad:.0%}",
+                # Read a moment later: there may be a first one.
+                "share": f"{cause.bad / max(1, one.budget.whole.bad):.0%}",
                 "example": cause.execution_id if cause.execution_id in kept else None,
             }
             for cause in one.causes

@@ -163,8 +163,12 @@ def own_fault(outcome: str, error_code: str, *, leased: bool) -> str:
     return error_code if is_own and error_code != "worker_lost" else ""
 
 
-def columns(spends: Iterable[tuple[Spend, UUID]]) -> dict[str, object]:
+def columns(spends: Sequence[tuple[Spend, UUID]]) -> dict[str, object]:
     """Return the parameters of a statement that adds what was spent beside its own work."""
+    return _columns(spends) if spends else _NOTHING
+
+
+def _columns(spends: Iterable[tuple[Spend, UUID]]) -> dict[str, object]:
     counts: Counter[Spend] = Counter()
     examples: dict[Spend, UUID] = {}
     for spend, execution_id in spends:
@@ -179,6 +183,10 @@ def columns(spends: Iterable[tuple[Spend, UUID]]) -> dict[str, object]:
         "spent": of_integers(list(counts.values())),
         "spent_examples": of_uuids([examples[one] for one in counts]),
     }
+
+
+#: Most batches spend nothing.
+_NOTHING = _columns(())
 
 
 class Answers(NamedTuple):

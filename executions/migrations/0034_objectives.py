@@ -36,11 +36,7 @@ class Migration(migrations.Migration):
                 "db_table": "objective_counts",
                 "indexes": [
                     models.Index(fields=["tenant_id", "at"], name="objective_counts_idx"),
-                    models.Index(
-                        condition=models.Q(("hourly", False)),
-                        fields=["at"],
-                        name="objective_counts_single_idx",
-                    ),
+                    models.Index(fields=["hourly", "at"], name="objective_counts_age_idx"),
                 ],
             },
         ),

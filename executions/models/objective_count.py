@@ -32,11 +32,7 @@ class ObjectiveCount(models.Model):
         db_table = "objective_counts"
         indexes = [
             models.Index(fields=["tenant_id", "at"], name="objective_counts_idx"),
-            models.Index(
-                fields=["at"],
-                name="objective_counts_single_idx",
-                condition=models.Q(hourly=False),
-            ),
+            models.Index(fields=["hourly", "at"], name="objective_counts_age_idx"),
         ]
 
     def __str__(self) -> str:

@@ -28,7 +28,7 @@ SET starts = greatest(kept.starts, EXCLUDED.starts),
 -- name: fold
 -- Adds up single rows before a moment, ``most`` at most, to one of each hour, in one statement: a
 -- reader sees them before or after. Rows that another fold has taken are left to it. Returns the
--- rows that went. Index objective_counts_single_idx.
+-- rows that went. Index objective_counts_age_idx.
 WITH old AS MATERIALIZED (
     SELECT c.id FROM objective_counts c
     WHERE NOT c.hourly AND c.at < %(before)s

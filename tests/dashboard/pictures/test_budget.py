@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.pictures.budget import BudgetBar, budget_bars, spent_text
+from dashboard.pictures.budget import BudgetBar, budget_bars, part_text
 from tests.dashboard.pictures.reading import assert_keeps_the_rules, having, rows, texts
 
 
@@ -45,4 +45,4 @@ def test_without_a_count_the_whole_budget_is_left():
     [(0.0, "0.0 %"), (0.0004, "< 0.1 %"), (0.5, "50.0 %"), (10.0, "1000.0 %"), (99.0, "> 1,000 %")],
 )
 def test_extreme_parts_have_words(spent: float, text: str):
-    assert spent_text(spent) == text
+    assert part_text(spent) == text
