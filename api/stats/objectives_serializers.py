@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from api.protocol.serializers import Answer
+from api.stats.serializers import Answer
 from executions.ledger.objectives import Objective
 from insight.statistics.objectives import WINDOWS
 from wire.priorities import BAND_NAMES

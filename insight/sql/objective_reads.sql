@@ -34,7 +34,7 @@ GROUP BY 1, 2, 3
 -- Returns what has missed the objectives of tenants since a moment, by cause, the most first, with
 -- the latest time and a late example. Index objective_counts_idx.
 SELECT b.objective, b.cause, sum(b.bad)::bigint, max(b.at),
-       (array_agg(b.execution_id ORDER BY b.at DESC)
+       (array_agg(b.execution_id ORDER BY b.at DESC, b.execution_id)
             FILTER (WHERE b.execution_id IS NOT NULL))[1]
 FROM objective_counts b
 WHERE b.tenant_id = ANY(%(tenants)s::uuid[]) AND b.at >= %(oldest)s::timestamptz AND b.bad > 0

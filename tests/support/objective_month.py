@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from itertools import cycle, islice
 from typing import Any
 
+import pytest
 from django.db import connection
 
 from executions import transitions
@@ -75,6 +76,12 @@ def make_month(tenant: Tenant, count: int = 60) -> None:
     _lose_leased(tenant)
     _miss(tenant)
     objectives.add_answers([Answers(tenant.id, ANSWERS - 4, 0), Answers(tenant.id, 4, ERRORS)])
+
+
+def stop_the_clock(patch: pytest.MonkeyPatch) -> None:
+    """Let two reads of the objectives be of the same moment."""
+    at = database_now()
+    patch.setattr("insight.statistics.objectives.database_now", lambda: at)
 
 
 def keep_house() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from executions.models import ObjectiveCount
 from insight.statistics.objectives import objectives_of
-from tests.support.objective_month import make_month
+from tests.support.objective_month import make_month, stop_the_clock
 
 
-def test_the_page_shows_what_is_left_how_fast_it_burns_and_what_spent_it(browser, alpha):
+def test_the_page_shows_what_is_left_how_fast_it_burns_and_what_spent_it(
+    browser, alpha, monkeypatch
+):
     make_month(alpha, 18)
+    stop_the_clock(monkeypatch)
 
     answer = browser(alpha, role="viewer").get("/objectives")
 

@@ -7,16 +7,17 @@ from insight.statistics.objectives import objectives_of_installation
 from tenants.models import Tenant
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
-from tests.support.objective_month import ANSWERS, make_month
+from tests.support.objective_month import ANSWERS, make_month, stop_the_clock
 
 pytestmark = pytest.mark.django_db
 
 
 def test_the_installation_is_the_sum_of_its_tenants_and_one_is_shown_alone(
-    alpha: Tenant, beta: Tenant
+    alpha: Tenant, beta: Tenant, monkeypatch: pytest.MonkeyPatch
 ):
     make_month(alpha, 18)
     make_month(beta, 9)
+    stop_the_clock(monkeypatch)
 
     whole = read_document("objectives-show", call("objectives", "show", "--json").out)
     one = read_document(
