@@ -96,6 +96,8 @@ class Plans:
                 "destinations",
                 "workflow_ends",
                 "metric_reads",
+                "objectives",
+                "objective_reads",
                 "totals",
                 "doctor",
                 "workflow_limits",
