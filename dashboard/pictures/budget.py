@@ -54,7 +54,7 @@ def part_text(spent: float) -> str:
 def _bar(frame: Frame, bar: BudgetBar, place: int, rows: int) -> SafeString:
     y = frame.y((rows - place - 0.5) / rows) - _BAR_HEIGHT / 2
     level = "over" if bar.spent >= 1 else "high" if bar.spent >= _NEARLY_SPENT else "normal"
-    size = {"y": y, "height": _BAR_HEIGHT, "rx": 3}
+    size: dict[str, str | int | float | None] = {"y": y, "height": _BAR_HEIGHT, "rx": 3}
     return tag(
         "g",
         {"class": f"gauge-{level}"},
@@ -66,7 +66,12 @@ def _bar(frame: Frame, bar: BudgetBar, place: int, rows: int) -> SafeString:
 
 def _tick_line(frame: Frame, place: float) -> SafeString:
     x = percent(place)
-    ends = {"x1": x, "x2": x, "y1": frame.y(1), "y2": frame.y(0)}
+    ends: dict[str, str | int | float | None] = {
+        "x1": x,
+        "x2": x,
+        "y1": frame.y(1),
+        "y2": frame.y(0),
+    }
     return tag("line", {"class": "grid-line", **ends})
 
 

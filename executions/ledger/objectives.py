@@ -31,7 +31,7 @@ class Objective(StrEnum):
     API = "api"
 
 
-#: Of so many starts, attempts or answers one may miss the objective.
+#: One in this many starts, attempts or answers may miss the objective.
 ONE_BAD_IN: Mapping[Objective, int] = {
     Objective.START: 1_000,
     Objective.SUCCESS: 10_000,

@@ -21,7 +21,8 @@ from django.db import InterfaceError, OperationalError
 from executions.dispatch import circuits
 from executions.ledger import totals
 from executions.loop import refusals
-from insight.metrics.catalogue import BY_NAME, Metric
+from insight.metrics.catalogue import BY_NAME
+from insight.metrics.metric import Metric
 from insight.statistics import fleet
 from shared import clock_watch, tenant_scope, web_counts
 from shared.conf import conf

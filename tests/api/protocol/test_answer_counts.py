@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 
 from api.protocol import answer_counts
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 def _counts_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_counts, "_process", answer_counts._Process())
     # The session is that of the test, and goes on.
-    monkeypatch.setattr(answer_counts.connection, "close", lambda: None)
+    monkeypatch.setattr(connection, "close", lambda: None)
 
 
 def kept() -> dict[Any, tuple[int, int]]:

@@ -120,12 +120,12 @@ def test_a_burn_rate_of_one_spends_as_much_as_is_allowed():
 
 
 def test_the_end_of_a_budget_is_foreseen_within_its_days():
-    half = {"w30d": (50_000, 25)}
+    half = (50_000, 25)
 
-    assert budget(**half, w6h=(1_000, 1)).exhausted_at == NOON + timedelta(days=15)
-    assert budget(**half, w6h=(1_000, 10)).exhausted_at == NOON + timedelta(days=1.5)
-    assert budget(**half, w6h=(10**9, 1)).exhausted_at is None
-    assert budget(**half).exhausted_at is None
+    assert budget(w30d=half, w6h=(1_000, 1)).exhausted_at == NOON + timedelta(days=15)
+    assert budget(w30d=half, w6h=(1_000, 10)).exhausted_at == NOON + timedelta(days=1.5)
+    assert budget(w30d=half, w6h=(10**9, 1)).exhausted_at is None
+    assert budget(w30d=half).exhausted_at is None
     assert budget(w30d=(1_000, 1)).exhausted_at == NOON
 
 
