@@ -25,6 +25,7 @@ _FOLDERS = (
     "schedules",
     "alerts",
     "audit",
+    "events",
     "protocol",
 )
 

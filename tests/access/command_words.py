@@ -39,6 +39,7 @@ WORDS = {
     "dlq archive": "{letter_id} --yes",
     "dlq purge": "{letter_id} --yes",
     "dlq export": "--state all",
+    "events list": "--json",
     "executions list": "--json",
     "executions show": "{ended_id} --http",
     "executions tail": "",

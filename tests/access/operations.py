@@ -554,6 +554,7 @@ OPERATIONS: tuple[Operation, ...] = (
         owner=True,
         seen_with="admin",
     ),
+    _op("list_events", "GET /v1/events", "read"),
     _op("list_audit_entries", "GET /v1/audit", "admin"),
     _op("get_audit_entry", "GET /v1/audit/{entry_id}", "admin"),
     _op("list_signing_secrets", "GET /v1/signing-secrets?reveal=true", "admin", owner=True),
