@@ -26,6 +26,7 @@ _FOLDERS = (
     "alerts",
     "audit",
     "events",
+    "event_subscriptions",
     "protocol",
 )
 

@@ -35,3 +35,7 @@ SELECT now(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
        s.subjects[s.begin + 1:s.stop], s.tasks[s.begin + 1:s.stop], s.data, s.begin, s.stop, s.size
 FROM (SELECT) AS always LEFT JOIN last ON true LEFT JOIN shown s ON true
 ORDER BY s.xid, s.id
+
+-- name: end
+-- Returns the time and the oldest transaction that still runs: a new reader begins with it.
+SELECT now(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint
