@@ -82,9 +82,7 @@ class _Part(NamedTuple):
 
     def place_after(self, taken: int) -> FeedPlace:
         """Return the place after so many events of the record."""
-        return FeedPlace(
-            self.xid, self.id, taken if taken < self.size else 0, moment_of(self.id)
-        )
+        return FeedPlace(self.xid, self.id, taken if taken < self.size else 0, moment_of(self.id))
 
 
 def start(tenant_id: UUID, *, after: str | None, since: datetime | None) -> FeedPlace:
@@ -131,9 +129,7 @@ def read_page(
     if len(events) >= limit:
         return FeedPage(events, events[-1][1], has_more=True)
     if scanned == _SCANNED:
-        return FeedPage(
-            events, FeedPlace(last_xid, last_id, 0, moment_of(last_id)), has_more=True
-        )
+        return FeedPage(events, FeedPlace(last_xid, last_id, 0, moment_of(last_id)), has_more=True)
     return FeedPage(events, _at_the_end(place, horizon, now), has_more=False)
 
 

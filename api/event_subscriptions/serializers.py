@@ -26,9 +26,7 @@ _MOST_TASKS, _MOST_LABELS, _LABEL_LENGTH = 100, 10, 200
 class EventFilter(StrictSerializer):
     """Which tasks' events are sent; both hold together, and neither lets every event pass."""
 
-    task_ids = StrictListField(
-        child=StrictUUIDField(), max_length=_MOST_TASKS, required=False
-    )
+    task_ids = StrictListField(child=StrictUUIDField(), max_length=_MOST_TASKS, required=False)
     labels = StrictDictField(
         child=StrictCharField(max_length=_LABEL_LENGTH, allow_blank=True), required=False
     )

@@ -76,9 +76,7 @@ class EventSubscriptionView(_SubscriptionsView):
 
     versioned = frozenset({"PATCH"})
 
-    @extend_schema(
-        operation_id="get_event_subscription", responses=EventSubscriptionSerializer
-    )
+    @extend_schema(operation_id="get_event_subscription", responses=EventSubscriptionSerializer)
     def get(self, request: Request, event_subscription_id: UUID) -> Response:
         """Show a subscription, how far it is, and what its receiver answered last."""
         return _answer(services.get_subscription(self.tenant_id, event_subscription_id))
@@ -103,9 +101,7 @@ class EventSubscriptionView(_SubscriptionsView):
         )
         return _answer(changed)
 
-    @extend_schema(
-        operation_id="remove_event_subscription", request=None, responses={204: None}
-    )
+    @extend_schema(operation_id="remove_event_subscription", request=None, responses={204: None})
     @idempotent(required=False)
     def delete(self, request: Request, event_subscription_id: UUID) -> Response:
         """Remove a subscription."""
@@ -116,7 +112,9 @@ class EventSubscriptionView(_SubscriptionsView):
 class RedriveEventSubscriptionView(_SubscriptionsView):
     """Send events of a subscription again."""
 
-    problems = {410: "The events after this cursor are kept no longer; `detail` says where to begin."}
+    problems = {
+        410: "The events after this cursor are kept no longer; `detail` says where to begin."
+    }
 
     @extend_schema(
         operation_id="redrive_event_subscription",

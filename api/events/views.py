@@ -51,7 +51,9 @@ class EventsView(PunctualView):
             "limit": integer("Events per answer.", minimum=1, maximum=feed.MAX_LIMIT),
         }
     }
-    problems = {410: "The events after this cursor are kept no longer; `detail` says where to begin."}
+    problems = {
+        410: "The events after this cursor are kept no longer; `detail` says where to begin."
+    }
 
     @extend_schema(operation_id="list_events", responses=EventsPage, examples=[_EXAMPLE])
     def get(self, request: Request) -> Response:

@@ -149,6 +149,7 @@ OF_INSTALLATION = {
     **{f"demo {verb}": "a tenant of its own" for verb in ("seed", "sink", "reset")},
     "doctor": "the machinery",
     "down": "the processes",
+    "events export": "a directory with the events of all tenants",
     "keys retire": "a data key by its id; its tenant is named in the answer",
     "ps": "the processes",
     **{f"roles {verb}": "roles of the database" for verb in ("show", "make")},

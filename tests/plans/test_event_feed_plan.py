@@ -51,7 +51,10 @@ def test_a_page_finds_its_tenants_events_by_their_index(by_web: bool):
             found.append(orjson.loads(answer) if isinstance(answer, str | bytes) else answer)
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(explain), tenant_scope.of_request() if by_web else nullcontext():
+    with (
+        connection.execute_wrapper(explain),
+        tenant_scope.of_request() if by_web else nullcontext(),
+    ):
         tenant_scope.enter(tenant)
         read_page(tenant, place_at_the_end(3, now))
 

@@ -1,14 +1,14 @@
-"""``manage.py events``: reads the event feed of a tenant.
+"""``manage.py events``: reads the event feed of a tenant, and writes it into files.
 
-Exit codes: 0 done; 2 wrong use; 3 no such tenant, or a cursor whose events are kept no longer; 5 no
-database.
+Exit codes: 0 done; 2 wrong use; 3 no such tenant, or a cursor whose events are kept no longer; 4
+another export runs, or a damaged cursor; 5 no database; 6 a tenant's cursor has expired.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from operations.event_feed import listing
+from operations.event_feed import exporting, listing
 from shared.command_parser import Verb
 from shared.commands import VerbCommand
 
@@ -27,5 +27,12 @@ class Command(VerbCommand):
             ),
             listing.list_events,
             listing.add_list_options,
+        ),
+        Verb(
+            "export",
+            "write events that a directory lacks as compressed JSON lines, by tenant, day and hour",
+            ("events export --to /mnt/events",),
+            exporting.export_events,
+            exporting.add_export_options,
         ),
     )

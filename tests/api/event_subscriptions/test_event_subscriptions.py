@@ -59,5 +59,10 @@ def test_bad_input_is_refused(owner, wrong):
 def test_a_redrive_needs_a_place(owner):
     path = owner.post(URL, BODY).json()["id"]
 
-    for wrong in ({}, {"after": "x"}, {"since": "soon"}, {"since": "2026-01-01T00:00:00Z", "after": "x"}):
+    for wrong in (
+        {},
+        {"after": "x"},
+        {"since": "soon"},
+        {"since": "2026-01-01T00:00:00Z", "after": "x"},
+    ):
         assert owner.post(f"{URL}/{path}/redrive", wrong).status_code == 400

@@ -146,9 +146,7 @@ def test_after_three_days_the_subscription_is_paused_with_its_reason(
     entry = AuditEntry.objects.get(action="event_subscription.paused")
     assert (entry.actor, entry.object_id) == ("system", str(subscription.pk))
     receiver.status = 200
-    change_subscription(
-        subscription.tenant_id, subscription.pk, {"status": "ACTIVE"}, actor=ACTOR
-    )
+    change_subscription(subscription.tenant_id, subscription.pk, {"status": "ACTIVE"}, actor=ACTOR)
     assert send() == 1
     assert received(receiver)[-1] == first
 

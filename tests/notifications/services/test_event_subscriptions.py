@@ -49,7 +49,9 @@ def test_the_url_is_sealed_and_neither_shown_nor_audited() -> None:
     assert "token" not in str(services.present_subscription(row))
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1/x", "nonsense", "https://a:b@events.example.com"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/x", "nonsense", "https://a:b@events.example.com"]
+)
 def test_a_url_that_may_not_be_called_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         subscribe(make_tenant(), url=url)
