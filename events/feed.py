@@ -57,7 +57,7 @@ class FeedEvent:
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """Events, each with the place after it; where to continue, and whether there may be more now."""
+    """Events, each with the place after it; where to continue, and whether more may follow now."""
 
     events: list[tuple[FeedEvent, FeedPlace]]
     next: FeedPlace

@@ -48,7 +48,7 @@ class FeedPlace:
 
     @property
     def after(self) -> UUID:
-        """Return the id after which to read in its transaction: a batch read in part comes again."""
+        """Return the id to read after in its transaction: a batch read in part comes again."""
         return UUID(int=self.event_id.int - 1) if self.taken else self.event_id
 
     @property

@@ -128,7 +128,7 @@ def redrive_subscription(
 ) -> EventSubscription:
     """Send the events from a cursor or a time on, again where they were sent, and resume.
 
-    Raise NotFound, InvalidInput without one of both, and Expired for a cursor that is kept no longer.
+    Raise NotFound, InvalidInput without one of both, Expired for a cursor that is kept no longer.
     """
     if (after is None) == (since is None):
         message = "Give either after or since."

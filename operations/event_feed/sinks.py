@@ -66,9 +66,9 @@ def drain(sink: EventSink, tenant_id: UUID) -> int:
 class FileSink:
     """Writes compressed JSON lines by tenant, day and hour, as object stores and loaders read them.
 
-    ``events/tenant=<id>/date=2026-11-30/hour=08/<begin of the batch>.jsonl.gz``. Files appear whole,
-    and are never changed. The hour is that of the event, in UTC. ``cursors/<tenant>.json`` has the
-    place of each tenant.
+    ``events/tenant=<id>/date=2026-11-30/hour=08/<begin of the batch>.jsonl.gz``. Files appear
+    whole, and are never changed. The hour is that of the event, in UTC. ``cursors/<tenant>.json``
+    has the place of each tenant.
     """
 
     def __init__(self, directory: Path) -> None:

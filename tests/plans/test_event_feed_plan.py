@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
@@ -15,9 +16,11 @@ from events.feed import read_page
 from events.feed_places import place_at_the_end
 from executions.ledger import days as ledger
 from executions.loop.clocks import database_now
+from notifications.services.event_subscriptions import create_subscription
 from shared import tenant_scope
 from shared.ids import new_id
-from shared.sql import statement
+from shared.sql import rows, statement
+from tests.factories import ACTOR, make_tenant
 
 pytestmark = pytest.mark.django_db
 
@@ -34,36 +37,58 @@ def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _nodes(child)
 
 
-@pytest.mark.parametrize("by_web", [False, True])
-def test_a_page_finds_its_tenants_events_by_their_index(by_web: bool):
+def _explained(ask: Callable[[], object], name: str) -> list[dict[str, Any]]:
+    """Return the reads of tables in the plan of a statement that runs."""
+    found: list[dict[str, Any]] = []
+
+    def explain(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
+        if sql == statement(name):
+            with Cursor(context["connection"].connection) as cursor:
+                cursor.execute("EXPLAIN (FORMAT JSON) " + sql, params)
+                [(answer,)] = cursor.fetchall()
+            parsed = orjson.loads(answer) if isinstance(answer, str | bytes) else answer
+            found.append(parsed[0]["Plan"])
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        ask()
+    [plan] = found
+    return [node for node in _nodes(plan) if "Relation Name" in node]
+
+
+@pytest.fixture
+def tenant(db: None) -> UUID:
+    """Return a tenant with a few of many events."""
     tenant, now = new_id(), database_now()
     ledger.ensure_days_ahead(now)
     with connection.cursor() as cursor:
         cursor.execute(_MANY, [tenant])
         cursor.execute("ANALYZE events")
-    found: list[dict[str, Any]] = []
+    return tenant
 
-    def explain(execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
-        if sql == statement("event_feed/page"):
-            with Cursor(context["connection"].connection) as cursor:
-                cursor.execute("EXPLAIN (FORMAT JSON) " + sql, params)
-                [(answer,)] = cursor.fetchall()
-            found.append(orjson.loads(answer) if isinstance(answer, str | bytes) else answer)
-        return execute(sql, params, many, context)
 
-    with (
-        connection.execute_wrapper(explain),
-        tenant_scope.of_request() if by_web else nullcontext(),
-    ):
+def _by_tenant_alone(scans: list[dict[str, Any]]) -> None:
+    today = f"events_{database_now():%Y%m%d}"
+    [scan] = [node for node in scans if node["Relation Name"] == today]
+    assert "tenant_id" in scan["Index Cond"]
+    assert "xid, " in scan["Index Cond"], "it begins at the place"
+
+
+@pytest.mark.parametrize("by_web", [False, True])
+def test_a_page_finds_its_tenants_events_by_their_index(tenant: UUID, by_web: bool):
+    place = place_at_the_end(3, database_now())
+
+    with tenant_scope.of_request() if by_web else nullcontext():
         tenant_scope.enter(tenant)
-        read_page(tenant, place_at_the_end(3, now))
+        scans = _explained(lambda: read_page(tenant, place), "event_feed/page")
 
-    [[plan]] = found
-    scans = [node for node in _nodes(plan["Plan"]) if "Relation Name" in node]
-    today = [node for node in scans if node["Relation Name"] == f"events_{now:%Y%m%d}"]
-    assert len(today) == 1
-    assert "events_" in today[0]["Index Name"]
-    assert "tenant_id" in today[0]["Index Cond"]
-    assert "ROW(xid, id)" in today[0]["Index Cond"]
-    # Of the days before, only the last one can have an event that was not read.
-    assert all(node["Relation Name"] >= f"events_{now:%Y}" for node in scans)
+    _by_tenant_alone(scans)
+
+
+def test_a_subscription_is_judged_by_the_events_of_its_tenant_alone(tenant: UUID):
+    owner = make_tenant("Alpha")
+    create_subscription(
+        owner.id, url="https://events.example.com/x", types=["task.changed"], actor=ACTOR
+    )
+
+    _by_tenant_alone(_explained(lambda: rows("event_webhooks/wake"), "event_webhooks/wake"))

@@ -10,9 +10,9 @@ from uuid import UUID
 import psycopg
 from django.db import connection
 
-from events.outbox import append
 from events.feed import FeedEvent, read_page
 from events.feed_places import FeedPlace
+from events.outbox import append
 from shared.ids import new_id
 from shared.sql import statement
 
