@@ -81,7 +81,7 @@ class _Part(NamedTuple):
     size: int
 
     def place_after(self, taken: int) -> FeedPlace:
-        """Return the place after so many events of the record."""
+        """Return the place after a number of the record's events."""
         return FeedPlace(self.xid, self.id, taken if taken < self.size else 0, moment_of(self.id))
 
 

@@ -24,9 +24,9 @@ from shared.actor import SYSTEM
 from shared.ids import new_id
 
 CLAIM_FOR = timedelta(seconds=60)
-#: A receiver that takes nothing for so long is sent nothing more until a person resumes it.
+#: A receiver that took nothing for this long is sent nothing until a person resumes it.
 GIVE_UP_AFTER = timedelta(days=3)
-#: So many subscriptions share one pass of a sender.
+#: Subscriptions that share one pass of a sender.
 _AT_ONCE = 20
 _FIRST_RETRY_SECONDS = 5.0
 _LONGEST_RETRY_SECONDS = 900.0

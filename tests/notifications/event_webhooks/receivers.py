@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -27,6 +28,13 @@ def allow_loopback(monkeypatch: Any) -> None:
     """Let webhooks of a test go to this machine."""
     knobs = replace(conf(), webhook_allowed_networks=("127.0.0.0/8",))
     monkeypatch.setattr(settings, "PUNCTUAL", knobs)
+
+
+def closed_url() -> str:
+    """Return a URL of this machine at which nothing listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{held.getsockname()[1]}/hook"
 
 
 def subscribe(url: str, name: str = "Alpha", **parts: Any) -> EventSubscription:

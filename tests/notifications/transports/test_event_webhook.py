@@ -10,7 +10,7 @@ from notifications.event_webhooks.urls import parse_receiver_url
 from notifications.transports import event_webhook
 from notifications.transports.event_webhook import Parcel, Receipt, send_parcels
 from shared.ids import new_id
-from tests.notifications.event_webhooks.receivers import allow_loopback
+from tests.notifications.event_webhooks.receivers import allow_loopback, closed_url
 from tests.support.http_receiver import HttpReceiver, http_receiver
 
 
@@ -28,7 +28,7 @@ def parcel(url: str, *names: str) -> Parcel:
 
 
 def test_parcels_are_sent_beside_each_other_and_each_in_order(receiver: HttpReceiver) -> None:
-    closed = parcel("http://127.0.0.1:9/", "c")
+    closed = parcel(closed_url(), "c")
 
     first, second = send_parcels([parcel(receiver.url, "a", "b"), closed])
 
@@ -65,6 +65,6 @@ def test_no_event_is_begun_when_the_time_of_the_pass_is_over(
 
 
 def test_an_address_that_is_not_public_is_not_called() -> None:
-    [receipt] = send_parcels([parcel("http://localhost:9/", "a")])
+    [receipt] = send_parcels([parcel("http://localhost:8099/", "a")])
 
     assert receipt.error.startswith("address_forbidden")
