@@ -10,8 +10,11 @@ WITH scanned AS MATERIALIZED (
            CASE WHEN e.name = ANY(%(names)s) THEN e.subjects END AS subjects,
            CASE WHEN e.name = ANY(%(names)s) THEN e.tasks END AS tasks
     FROM events e
-    WHERE e.tenant_id = %(tenant)s AND (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s)
-      AND e.xid < pg_snapshot_xmin(pg_current_snapshot()) AND e.id >= %(low)s
+    WHERE e.tenant_id = %(tenant)s
+      -- Selected, so that the planner does not compare them with old statistics: between two
+      -- transactions that it does not know, the index of all consumers would look as cheap.
+      AND (e.xid, e.id) > ((SELECT %(xid)s::text::xid8), %(event)s)
+      AND e.xid < (SELECT pg_snapshot_xmin(pg_current_snapshot())) AND e.id >= %(low)s
     ORDER BY e.xid, e.id LIMIT %(scan)s
 ), last AS (
     SELECT xid, id, (SELECT count(*) FROM scanned) AS total

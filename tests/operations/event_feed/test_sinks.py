@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import gzip
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
@@ -82,7 +82,7 @@ def test_an_export_that_died_before_its_cursor_moved_doubles_nothing(
 
 
 def test_files_lie_by_tenant_day_and_hour_of_the_event(tmp_path: Path):
-    now = database_now().replace(hour=8, minute=59)
+    now = datetime(2026, 11, 30, 8, 59, tzinfo=UTC)
     events = [
         FeedEvent(new_id(), "task.changed", now + timedelta(minutes=late), new_id(), None, None)
         for late in (0, 0, 1)
