@@ -20,7 +20,7 @@ class EventSerializer(serializers.Serializer[Any]):
         help_text="The execution, task, run, pause, dead letter, bulk job or tenant."
     )
     task_id = serializers.UUIDField(allow_null=True, help_text="Its task, where it has one.")
-    data = serializers.DictField(
+    data = serializers.DictField(  # type: ignore[assignment]  # the metaclass takes fields out
         allow_null=True, help_text="What the type tells besides; never a payload or an answer."
     )
 

@@ -31,5 +31,5 @@ def test_a_filter_chooses_by_task_by_label_or_by_both():
     assert passing({"labels": {"team": "billing"}}) == [True, False, False, False]
     assert passing({"labels": {"team": "billing", "tier": "2"}}) == [False] * 4
     assert passing({"task_ids": [str(plain.id)]}) == [False, True, False, False]
-    both = {"task_ids": [str(plain.id)], "labels": {"team": "billing"}}
+    both: dict[str, object] = {"task_ids": [str(plain.id)], "labels": {"team": "billing"}}
     assert passing(both) == [False] * 4

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from events.feed import cursor
 from events.models import AuditEntry
 from executions.ledger import days as ledger
 from executions.loop.clocks import database_now
+from notifications.event_webhooks.claims import place_of
 from notifications.event_webhooks.urls import url_of
 from notifications.models import EventSubscription
 from notifications.services import event_subscriptions as services
@@ -122,7 +124,7 @@ def test_a_redrive_moves_the_place_and_resumes() -> None:
         with pytest.raises(InvalidInput):
             redrive(**wrong)
     EventSubscription.objects.update(read_at=made.read_at.replace(year=2020))
-    expired = services.feed.cursor(services.place_of(EventSubscription.objects.first()), tenant.id)  # type: ignore[arg-type]
+    expired = cursor(place_of(EventSubscription.objects.get(pk=made.pk)), tenant.id)
     with pytest.raises(Expired):
         redrive(after=expired)
 

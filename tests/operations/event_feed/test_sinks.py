@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from events import feed
 from events.feed import FeedEvent
 from events.feed_places import FeedPlace, place_at
 from executions.ledger import days as ledger
@@ -44,7 +45,7 @@ def test_events_come_into_files_once_and_each_run_continues(
     begin: FeedPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sinks, "_BATCH", 2)
-    monkeypatch.setattr(sinks.feed, "MAX_LIMIT", 2)
+    monkeypatch.setattr(feed, "MAX_LIMIT", 2)
     batch = write_batch(TENANT, 5)
 
     assert drain(FileSink(tmp_path), TENANT) == 5
