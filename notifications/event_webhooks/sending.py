@@ -117,7 +117,7 @@ def _record(work: _Work, receipt: Receipt) -> None:
     if receipt.status == _GONE:
         _pause(subscription, SubscriptionPause.GONE, receipt.error, place=place, status=_GONE)
     elif receipt.error:
-        kept = note_failed(
+        note_failed(
             subscription,
             place,
             receipt.error,
@@ -127,11 +127,7 @@ def _record(work: _Work, receipt: Receipt) -> None:
         )
         log.warning(
             "event_webhook.failed",
-            extra={
-                "subscription_id": str(subscription.pk),
-                "reason": receipt.error,
-                "kept": kept,
-            },
+            extra={"subscription_id": str(subscription.pk), "reason": receipt.error},
         )
     else:
         cut = taken < len(work.places)

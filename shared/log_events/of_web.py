@@ -179,7 +179,7 @@ EVENTS = (
         "warning",
         "A receiver of events did not take one.",
         "The subscription has the last answer; it is tried again.",
-        ("subscription_id", "reason", "kept"),
+        ("subscription_id", "reason"),
     ),
     LogEvent(
         "event_webhook.paused",

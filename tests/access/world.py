@@ -184,13 +184,20 @@ def make_world(
             user_id=member.user_id, issuer="https://id.example.com", subject=words.member
         ).pk,
         "entry_id": AuditEntry.objects.filter(tenant_id=tenant.pk).latest("sequence").pk,
-        "event_subscription_id": _event_subscription(tenant, words),
         "subscription_id": PushSubscription.objects.get(membership=member).id,
         "session_id": begin_sign_in(member.user_id, address="", user_agent="").pk,
         **runs,
-        **_keys(tenant, words),
+        **_settings(tenant, words),
     }
     return World(tenant, ids, token)
+
+
+def _settings(tenant: Tenant, words: Words) -> dict[str, UUID]:
+    """Make keys, and a receiver of events."""
+    return {
+        **_keys(tenant, words),
+        "event_subscription_id": _event_subscription(tenant, words),
+    }
 
 
 def _event_subscription(tenant: Tenant, words: Words) -> UUID:

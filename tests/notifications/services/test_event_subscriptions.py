@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from events.feed import cursor
@@ -24,8 +26,8 @@ URL = "https://events.example.com/token-1"
 
 def subscribe(tenant: Tenant, **parts: object) -> EventSubscription:
     ledger.ensure_days_ahead(database_now())
-    given = {"url": URL, "types": ["task.changed"], **parts}
-    return services.create_subscription(tenant.id, actor=ACTOR, **given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {"url": URL, "types": ["task.changed"], **parts}
+    return services.create_subscription(tenant.id, actor=ACTOR, **given)
 
 
 def test_the_url_is_sealed_and_neither_shown_nor_audited() -> None:
@@ -113,8 +115,8 @@ def test_a_redrive_moves_the_place_and_resumes() -> None:
     services.change_subscription(tenant.id, made.pk, {"status": "PAUSED"}, actor=ACTOR)
 
     def redrive(**place: object) -> EventSubscription:
-        given = {"after": None, "since": None, **place}
-        return services.redrive_subscription(tenant.id, made.pk, actor=ACTOR, **given)  # type: ignore[arg-type]
+        given: dict[str, Any] = {"after": None, "since": None, **place}
+        return services.redrive_subscription(tenant.id, made.pk, actor=ACTOR, **given)
 
     moved = redrive(since=database_now())
     assert (moved.status, moved.xid, moved.version) == ("ACTIVE", 0, 3)
