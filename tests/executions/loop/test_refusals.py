@@ -5,10 +5,12 @@ import pytest
 from executions.loop import refusals
 from shared.redis_client import REFUSED_KEY, client
 from tests.support.closed_redis import closed_redis
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
+@recounts("status.refused")
 def test_every_kind_is_counted_by_itself():
     refusals.note(refusals.OUTCOMES, 2)
     refusals.note(refusals.OUTCOMES, 1)

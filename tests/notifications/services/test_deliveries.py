@@ -26,6 +26,7 @@ from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import begin, fail, make_member, pass_time
 from tests.support.push_sink import PushSink, push_service
+from tests.support.recounting import recounts
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
 from tests.support.suspending import suspend
 
@@ -48,6 +49,7 @@ def look() -> None:
     Alerter().run_once()
 
 
+@recounts("alert.deliveries")
 def test_a_mail_server_that_is_away_for_an_hour_gets_each_message_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,0 +1,190 @@
+"""Every number in answers of the API is what the tables and Redis give, after a full history.
+
+The rows are made once for the file, and stay until its last test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from executions.loop.clocks import database_now
+from insight.numbers import NUMBERS
+from tests.factories import ApiClient, make_client, make_tenant
+from tests.recount.answers import numbers, wrong
+from tests.recount.recounts import World, executions, letters
+from tests.recount.rest import finish_rest, make_rest
+from tests.recount.right import RECOUNTED
+from tests.recount.world import ask, make_fleet, make_schedules, make_work, minute_of, one
+from tests.support.command_calls import call
+from tests.support.command_documents import read_document
+from tests.support.emptying import empty
+from tests.support.recounting import recounts
+
+pytestmark = pytest.mark.django_db
+
+Callers = dict[Any, ApiClient]
+
+
+@pytest.fixture(scope="module")
+def callers(django_db_setup: None, django_db_blocker: Any) -> Iterator[Callers]:
+    """Return the tenants, the second with twice as much of everything, and their clients."""
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "PUNCTUAL", replace(settings.PUNCTUAL, processes_public=True))
+        try:
+            tenants = make_tenant("Alpha"), make_tenant("Beta")
+            make_rest(*tenants)
+            make_work(*tenants)
+            finish_rest(*tenants)
+            make_fleet(*tenants)
+            make_schedules(*tenants)
+            yield {tenant: make_client(tenant) for tenant in tenants}
+        finally:
+            empty()
+
+
+def asked(client: ApiClient, tenant: Any, path: str) -> tuple[World, Any]:
+    """Return an answer, given within one minute of the database's clock, and its world."""
+    while True:
+        at = database_now()
+        answer = client.get(path)
+        assert answer.status_code == 200, answer.content
+        if minute_of(database_now()) == minute_of(at):
+            return World(tenant, at), answer.json()
+
+
+@pytest.mark.parametrize("name", RECOUNTED)
+def test_every_number_of_the_answer_equals_its_recount(callers: Callers, name: str):
+    recount = RECOUNTED[name]
+    seen: dict[str, Any] = {}
+    for tenant, client in callers.items():
+        world, answer = asked(client, tenant, recount.path)
+
+        shown = numbers(answer, recount.leave)
+
+        assert not (found := wrong(shown, numbers(recount.right(world)))), "\n".join(found)
+        seen |= shown
+    # A recount that finds nothing to count would agree with an answer that counts nothing.
+    counted = {place.rpartition("[")[0] or place for place, one in seen.items() if one}
+    names = {place.rpartition(".")[2] for place in counted | set(seen) if seen.get(place, 1)}
+    for number in recount.numbers:
+        fields = {place.rpartition(".")[2] for place in NUMBERS[number].answers}
+        assert fields & names, f"{number}: none of {sorted(fields)} was counted"
+
+
+@recounts("execution.start_delay_ms", "execution.duration_ms", "execution.attempt")
+def test_every_execution_of_the_list_has_the_figures_of_its_attempts(callers: Callers):
+    sql = (
+        "SELECT max(number), extract(epoch FROM min(started_at - due_at)"
+        " FILTER (WHERE number = 1)) * 1000, extract(epoch FROM (array_agg("
+        "finished_at - started_at ORDER BY number DESC))[1]) * 1000"
+        " FROM attempts WHERE execution_id = %s"
+    )
+    for tenant, client in callers.items():
+        _, answer = asked(client, tenant, "/v1/executions?status=SUCCEEDED,FAILED&limit=100")
+
+        rows = [row for row in answer["executions"] if row["pool"] != "workflow"]
+        assert len(rows) > 20
+        for row in rows:
+            [[attempts, delay, duration]] = ask(sql, row["id"])
+            assert row["attempt"] == attempts
+            assert row["start_delay_ms"] == pytest.approx(float(delay), abs=0.002)
+            assert row["duration_ms"] == pytest.approx(float(duration), abs=0.002)
+
+
+@recounts("list.total")
+def test_the_total_of_a_list_is_the_number_of_its_rows(callers: Callers):
+    for tenant, client in callers.items():
+        tasks = one(
+            "SELECT count(*) FROM tasks WHERE tenant_id = %s AND deleted_at IS NULL"
+            " AND type <> 'workflow'",
+            tenant.pk,
+        )
+        world = World(tenant, database_now())
+        for path, right in (
+            ("/v1/tasks", tasks),
+            ("/v1/executions", executions(world, "true")),
+            ("/v1/executions?status=SKIPPED", executions(world, "status = 'SKIPPED'")),
+            ("/v1/dlq?resolved=false", letters(world)),
+            ("/v1/dlq?resolved=true", letters(world, "resolved")),
+        ):
+            _, answer = asked(client, tenant, f"{path}{'&' if '?' in path else '?'}page=1&limit=1")
+            assert answer["pagination"]["total"] == right > 0, path
+
+
+@recounts("calendar.tasks")
+def test_a_calendar_and_a_secret_count_the_tasks_that_name_them(callers: Callers):
+    naming = (
+        "SELECT count(*) FROM tasks WHERE tenant_id = %s AND deleted_at IS NULL"
+        " AND schedule -> 'calendars' ? 'Holidays'"
+    )
+    for times, (tenant, client) in enumerate(callers.items(), start=1):
+        _, calendars = asked(client, tenant, "/v1/calendars")
+        assert calendars["calendars"][0]["tasks"] == one(naming, tenant.pk) == times
+        assert calendars["calendars"][0]["date_count"] == 2
+        _, secrets = asked(client, tenant, "/v1/secrets")
+        assert secrets["secrets"][0]["tasks"] == times
+
+
+@recounts("bulk.executions")
+def test_a_bulk_job_counts_what_became_of_its_executions(callers: Callers):
+    sql = (
+        "SELECT lower(e.status), count(*) FROM bulk_job_items i JOIN executions e"
+        " ON e.id = i.result_id WHERE i.job_id = %s GROUP BY 1"
+    )
+    for tenant, client in callers.items():
+        _, jobs = asked(client, tenant, "/v1/bulk-jobs")
+        made = [job for job in jobs["bulk_jobs"] if job["action"] == "retry"]
+        assert made
+        for job in made:
+            _, shown = asked(client, tenant, f"/v1/bulk-jobs/{job['id']}")
+            found: dict[str, int] = dict(ask(sql, job["id"]))
+            for waiting in ("queued", "retrying"):
+                found["pending"] = found.get("pending", 0) + found.pop(waiting, 0)
+            told = {state: count for state, count in shown["executions"].items() if count}
+            assert told == {state: count for state, count in found.items() if count}
+
+
+def test_usage_told_by_the_command_is_that_of_the_call(callers: Callers):
+    told = read_document("usage", call("usage", "--json").out)
+    by_tenant = {one["tenant_id"]: one["total"] for one in told["tenants"]}
+    for tenant, client in callers.items():
+        _, answer = asked(client, tenant, "/v1/usage")
+        assert by_tenant[str(tenant.pk)] == answer["total"]
+
+
+@recounts(
+    *("status.due", "status.late", "status.tenants", "status.open", "status.hour"),
+    *("status.start_delay_ms", "status.dead_letters_open", "status.processes", "partitions.owned"),
+)
+def test_the_status_of_the_installation_equals_its_recount(callers: Callers):
+    del callers
+    told = read_document("status", call("status", "--json").out)
+    waits = "span_count IS NULL AND status IN ('PENDING', 'RETRYING') AND NOT held"
+    counts = {
+        "due": f"{waits} AND due_at <= now()",
+        "queued": "status = 'QUEUED'",
+        "running": "status = 'RUNNING'",
+        "retrying": "status = 'RETRYING'",
+        "late": f"(({waits} AND NOT parked) OR status = 'QUEUED')"
+        " AND due_at <= now() - interval '1 second' AND pool NOT LIKE 'pull.%%'",
+    }
+    for name, condition in counts.items():
+        assert told[name] == one(f"SELECT count(*) FROM executions WHERE {condition}"), name
+    assert told["tenants"] == {
+        "parked": one(
+            f"SELECT count(*) FROM executions WHERE {waits} AND parked AND due_at <= now()"
+        ),
+        "own_workers": one(
+            f"SELECT count(*) FROM executions WHERE {waits} AND NOT parked AND due_at <= now()"
+            " AND pool LIKE 'pull.%%'"
+        ),
+    }
+    assert told["dead_letters_open"] == one("SELECT count(*) FROM dead_letters WHERE NOT resolved")
+    assert (told["schedulers"], told["workers"], told["worker_slots"]) == (1, 2, 48)
+    assert told["recorders"] == 1
+    assert told["partitions_owned"] == told["partitions_total"] == 256
