@@ -17,6 +17,7 @@ JOBS = (
             *("BulkJob.total", "BulkJob.done", "BulkJob.skipped", "BulkJob.failed"),
             "BulkJob.remaining",
         ),
+        ("job.total", "job.done", "job.skipped", "job.failed"),
     ),
     Number(
         "bulk.executions",
@@ -25,6 +26,12 @@ JOBS = (
         "exact among the latest 10,000",
         tuple(
             f"MadeExecutions.{name}"
+            for name in (
+                *("pending", "running", "succeeded", "failed", "cancelled", "skipped", "gone"),
+            )
+        ),
+        tuple(
+            f"made.{name}"
             for name in (
                 *("pending", "running", "succeeded", "failed", "cancelled", "skipped", "gone"),
             )
@@ -128,7 +135,7 @@ KEPT = (
         NOW,
         EXACT,
         ("Calendar.tasks", "CalendarSummary.tasks", "Secret.tasks"),
-        (),
+        ("calendar.task_count", "secret.task_count"),
         ("calendars-* *tasks", "secrets-* *tasks"),
     ),
     Number(
@@ -142,7 +149,7 @@ KEPT = (
             *("ImportReport.dates", "ImportReport.windows"),
             *("ImportReport.notes_count", "ImportReport.skipped_count"),
         ),
-        (),
+        ("calendar.date_count", "calendar.window_count"),
         ("calendars-* *dates", "calendars-* *windows", "calendars-* *_count"),
     ),
     Number(

@@ -68,6 +68,7 @@ LIMITS = (
         NOW,
         EXACT,
         ("Pool.depth",),
+        ("pool.depth",),
     ),
     Number(
         "pool.in_flight",
@@ -75,6 +76,7 @@ LIMITS = (
         NOW,
         EXACT,
         ("Pool.in_flight",),
+        ("pool.in_flight",),
     ),
     Number(
         "pool.live_workers",
@@ -82,6 +84,7 @@ LIMITS = (
         NOW,
         SAID,
         ("Pool.live_workers",),
+        ("pool.live_workers",),
     ),
     Number(
         "quota.used",
@@ -90,6 +93,7 @@ LIMITS = (
         "this moment, counted at most a minute ago",
         "exact when counted; null where it is not known",
         ("Quota.used", "Quota.share"),
+        ("quota.used",),
     ),
     Number(
         "quota.free_in_seconds",
@@ -113,6 +117,7 @@ LIMITS = (
         NOW,
         EXACT,
         ("Pause.task_count", "PauseReach.task_count"),
+        ("pause.task_count",),
     ),
     Number(
         "share.received",
@@ -120,7 +125,7 @@ LIMITS = (
         "the minutes asked for, those in which the pool was scarce",
         EXACT,
         ("PoolShare.received", "ShareMinute.received", "PoolShare.scarce_minutes"),
-        (),
+        ("share.received", "share.scarce_minutes"),
         ("shares shares.received", "shares shares.scarce_minutes"),
     ),
     Number(
@@ -133,7 +138,7 @@ LIMITS = (
             *("PoolShare.due", "ShareMinute.due", "PoolShare.ratio"),
             *("PoolShare.oldest_wait_seconds", "ShareMinute.oldest_wait_seconds"),
         ),
-        (),
+        ("share.due", "share.ratio", "share.oldest_wait_seconds"),
         ("shares shares.due", "shares shares.ratio", "shares shares.oldest_wait_seconds"),
     ),
     Number(
@@ -142,7 +147,7 @@ LIMITS = (
         "the days asked for, from the minute under way; made at most a minute ago",
         PLAN,
         ("Forecast.starts", "LoadBucket.count", "DestinationLoad.count", "HotSpot.count"),
-        ("picture.fires",),
+        ("picture.fires", "hot_spot.count", "forecast.destination"),
     ),
     Number(
         "forecast.tasks",
@@ -151,6 +156,7 @@ LIMITS = (
         "the days asked for; made at most a minute ago",
         PLAN,
         ("Forecast.tasks", "Forecast.tasks_counted", "HotSpot.tasks", "HotSpot.repeats"),
+        ("hot_spot.tasks",),
     ),
     Number(
         "spread.tasks",

@@ -283,6 +283,7 @@ ROWS = (
         ALWAYS,
         EXACT,
         ("Alert.count",),
+        ("alert.count",),
     ),
     Number(
         "alert.task_count",
@@ -290,6 +291,7 @@ ROWS = (
         ALWAYS,
         EXACT,
         ("Alert.task_count",),
+        ("alert.task_count",),
     ),
     Number(
         "alert.deliveries",

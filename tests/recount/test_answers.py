@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
 
 from executions.loop.clocks import database_now
 from insight.numbers import NUMBERS
+from tenants.choices import Role
+from tenants.models import Membership
 from tests.factories import ApiClient, make_client, make_tenant
 from tests.recount.answers import numbers, wrong
+from tests.recount.page import read
 from tests.recount.recounts import World, executions, letters
 from tests.recount.rest import finish_rest, make_rest
 from tests.recount.right import RECOUNTED
@@ -45,6 +50,19 @@ def callers(django_db_setup: None, django_db_blocker: Any) -> Iterator[Callers]:
             yield {tenant: make_client(tenant) for tenant in tenants}
         finally:
             empty()
+
+
+@pytest.fixture(scope="module")
+def browsers(callers: Callers, django_db_blocker: Any) -> dict[Any, Client]:
+    """Return the browser of each tenant's owner."""
+    found = {}
+    with django_db_blocker.unblock():
+        for tenant in callers:
+            user = User.objects.create_user(f"owner of {tenant.name}", password="a long password")
+            Membership.objects.create(user=user, tenant=tenant, role=Role.OWNER)
+            found[tenant] = Client()
+            found[tenant].force_login(user)
+    return found
 
 
 def asked(client: ApiClient, tenant: Any, path: str) -> tuple[World, Any]:
@@ -155,6 +173,94 @@ def test_usage_told_by_the_command_is_that_of_the_call(callers: Callers):
     for tenant, client in callers.items():
         _, answer = asked(client, tenant, "/v1/usage")
         assert by_tenant[str(tenant.pk)] == answer["total"]
+
+
+#: Page -> the call that answers the same rows in the same order, its list, and the numbers.
+PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "/pools": (
+        "/v1/pools",
+        "pools",
+        {f"pool.{name}": name for name in ("depth", "in_flight", "live_workers")},
+    ),
+    "/bulk-jobs": (
+        "/v1/bulk-jobs",
+        "bulk_jobs",
+        {f"job.{name}": name for name in ("done", "skipped", "failed")},
+    ),
+    "/pauses": ("/v1/pauses", "pauses", {"pause.task_count": "task_count"}),
+    "/settings/calendars": (
+        "/v1/calendars",
+        "calendars",
+        {
+            "calendar.date_count": "date_count",
+            "calendar.window_count": "window_count",
+            "calendar.task_count": "tasks",
+        },
+    ),
+    "/settings/secrets": ("/v1/secrets", "secrets", {"secret.task_count": "tasks"}),
+    "/settings/quotas": ("/v1/quotas", "quotas", {"quota.used": "used"}),
+    "/concurrency-keys": (
+        "/v1/concurrency-keys",
+        "concurrency_keys",
+        {"key.in_use": "in_use", "key.waiting": "waiting"},
+    ),
+}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_says_the_numbers_of_the_call(
+    callers: Callers, browsers: dict[Any, Client], path: str
+):
+    call_path, key, names = PAGES[path]
+    for tenant, client in callers.items():
+        _, answer = asked(client, tenant, call_path)
+        shown = read(browsers[tenant].get(path).text)
+        for name, field in names.items():
+            right = ["–" if row[field] is None else f"{row[field]:,}" for row in answer[key]]
+            told = [number.text.partition(" since")[0] for number in shown.of(name)]
+            assert told == right, name
+            assert any(one not in ("0", "–") for one in told), name
+
+
+def test_the_page_of_a_bulk_job_says_the_numbers_of_the_call(
+    callers: Callers, browsers: dict[Any, Client]
+):
+    for tenant, client in callers.items():
+        _, jobs = asked(client, tenant, "/v1/bulk-jobs")
+        for listed in jobs["bulk_jobs"]:
+            _, job = asked(client, tenant, f"/v1/bulk-jobs/{listed['id']}")
+            shown = read(browsers[tenant].get(f"/bulk-jobs/{job['id']}").text)
+            made = {f"made.{name}": count for name, count in (job["executions"] or {}).items()}
+            right = {f"job.{name}": job[name] for name in ("total", "done", "skipped", "failed")}
+            told = {one.name: one.text for one in shown.numbers if one.name in right | made}
+            # What nothing has is left out of two of them.
+            assert told == {
+                name: str(count)
+                for name, count in (right | made).items()
+                if count or name not in ("made.skipped", "made.gone")
+            }
+
+
+def test_usage_and_shares_of_the_pages_are_those_of_the_calls(
+    callers: Callers, browsers: dict[Any, Client]
+):
+    for tenant, client in callers.items():
+        _, usage = asked(client, tenant, "/v1/usage")
+        shown = {one.name: one.text for one in read(browsers[tenant].get("/usage").text).numbers}
+        for name, field in (
+            *(("started", "executions_started"), ("succeeded", "executions_succeeded")),
+            *(("failed", "executions_failed"), ("attempts", "attempts")),
+            ("runs", "workflow_runs_succeeded"),
+        ):
+            assert shown[f"usage.{name}"] == f"{usage['total'][field]:,}" != "0"
+        _, shares = asked(client, tenant, "/v1/shares")
+        [pool] = shares["pools"]
+        page = read(browsers[tenant].get("/shares").text)
+        told = {one.name.partition(".")[2]: one.text for one in page.numbers}
+        assert told["received"] == str(pool["received"])
+        assert told["scarce_minutes"] == str(pool["scarce_minutes"])
+        assert float(told["due"]) == pytest.approx(pool["due"], abs=0.51)
+        assert told["oldest_wait_seconds"] == f"{pool['oldest_wait_seconds']:.1f} s"
 
 
 @recounts(
