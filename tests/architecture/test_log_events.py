@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import re
 
@@ -12,6 +13,8 @@ from tests.architecture import tree
 from tests.architecture.rules import log_events
 
 CATALOGUE = {one.name: (one.level, frozenset(one.fields), one.traceback) for one in EVENTS.values()}
+#: Events whose line no test looks at; a test that causes one has the mark ``logs``.
+UNSEEN: set[str] = set()
 #: The logger of the functions that a deployment brings; its lines are captured with the run.
 _OF_HANDLERS = {"worker/handlers/context.py"}
 
@@ -34,6 +37,19 @@ def test_every_event_of_the_catalogue_is_logged():
     logged = {call.event for calls in _calls().values() for call in calls}
 
     assert logged | {LIBRARY} == set(EVENTS)
+
+
+def test_every_event_is_looked_at_by_a_test():
+    named = {
+        node.value
+        for path in (tree.REPOSITORY / "tests").rglob("test_*.py")
+        if path.name != "test_log_events.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+    # An event that a test has come to look at leaves the list.
+    assert set(EVENTS) - named == UNSEEN
 
 
 def test_no_field_has_a_name_that_records_have_themselves():

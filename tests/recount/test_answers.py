@@ -118,8 +118,7 @@ def test_every_execution_of_the_list_has_the_figures_of_its_attempts(callers: Ca
 def test_the_total_of_a_list_is_the_number_of_its_rows(callers: Callers):
     for tenant, client in callers.items():
         tasks = one(
-            "SELECT count(*) FROM tasks WHERE tenant_id = %s AND deleted_at IS NULL"
-            " AND type <> 'workflow'",
+            "SELECT count(*) FROM tasks WHERE tenant_id = %s AND deleted_at IS NULL",
             tenant.pk,
         )
         world = World(tenant, database_now())

@@ -1,6 +1,6 @@
 """Log records of events, held to the catalogue.
 
-A test that causes a line has the mark ``logs``: ``@pytest.mark.logs("dispatch.not_sent", count=1)``.
+A test that causes a line has the mark ``logs``: ``@pytest.mark.logs("house.kept", workers=1)``.
 While such a test runs, records are kept. It fails unless each event has a line with the level and
 exactly the fields of the catalogue, and one of these lines the values that are given.
 """
