@@ -15,11 +15,12 @@ API or a command shows: what it counts, over which window, and how exact it is. 
 by a test after a history with retries, skips, pauses and deletions. Metrics are on
 [a page of their own](metrics.md).
 
-Time is the database's. Pages of the console say beside *live* how old their data are; what is counted
-earlier than the page is made has its time beside it. "Exact" holds for what is committed: an attempt that has ended counts once a
-recorder has written it, within a second where recorders live. Deleted tasks leave their ended
-executions, attempts and dead letters in all numbers until these are removed, and their usage for
-longer. What was removed from the ledger by its retention is in no number but those of usage.
+Time is the database's. Pages of the console say beside *live* how old their data are; what is
+counted before the page is made has its time beside it. "Exact" holds for what is committed: an
+attempt that has ended counts once a recorder has written it, within a second where recorders live.
+Deleted tasks leave their ended executions, attempts and dead letters in all numbers until these
+are removed, and their usage for longer. What the retention has removed from the ledger is in no
+number but those of usage.
 """
 
 
