@@ -146,8 +146,8 @@ KEPT = (
         EXACT,
         (
             *("CalendarSummary.date_count", "CalendarSummary.window_count"),
-            *("ImportReport.dates", "ImportReport.windows"),
-            *("ImportReport.notes_count", "ImportReport.skipped_count"),
+            *("Calendar.last_import.dates", "Calendar.last_import.windows"),
+            *("Calendar.last_import.notes_count", "Calendar.last_import.skipped_count"),
         ),
         ("calendar.date_count", "calendar.window_count"),
         ("calendars-* *dates", "calendars-* *windows", "calendars-* *_count"),
@@ -191,10 +191,10 @@ KEPT = (
     ),
     Number(
         "zones.tasks",
-        "Tasks of each zone, and tasks that a release of the zone database moved.",
+        "Tasks of each zone, and instants and tasks that a release of the zone database moved.",
         NOW,
         EXACT,
-        (),
+        ("ZoneMove.moved_count",),
         (),
         ("schedule-zones *",),
     ),
@@ -207,7 +207,13 @@ KEPT = (
         (),
         (
             *("* done", "* failed", "accounts-* sessions_ended", "tenant-export rows.*"),
-            *("roles-make *", "roles-show *", "demo-* *", "accounts-login-link minutes"),
+            *(
+                "roles-make *",
+                "roles-show *",
+                "demo-* *",
+                "accounts-login-link minutes",
+                "tasks-import summary.*",
+            ),
         ),
     ),
     Number(

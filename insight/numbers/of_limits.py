@@ -88,8 +88,9 @@ LIMITS = (
     ),
     Number(
         "quota.used",
-        "What is used of a quota: stored tasks and bytes of their payloads, open runs and steps, "
-        "creations of the last seconds; and its share of the limit.",
+        "What is used of a quota: stored tasks and bytes of their payloads, runs and steps in "
+        "flight (a retried run from its retry on), creations of the last seconds; and its share "
+        "of the limit.",
         "this moment, counted at most a minute ago",
         "exact when counted; null where it is not known",
         ("Quota.used", "Quota.share"),
@@ -107,7 +108,10 @@ LIMITS = (
         "Units of a task's budget that its attempts have used, and what is left.",
         "the day or month in the task's time zone",
         EXACT,
-        ("BudgetUse.used", "BudgetUse.left"),
+        (
+            *("TaskDetail.budget_use.used", "TaskDetail.budget_use.left"),
+            *("Workflow.budget_use.used", "Workflow.budget_use.left"),
+        ),
         (),
         ("* *budget_use.used", "* *budget_use.left", "* *budget_use.limit"),
     ),

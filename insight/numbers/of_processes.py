@@ -90,7 +90,7 @@ STATUS = (
         NOW,
         EXACT,
         (),
-        ("partitions.unowned",),
+        ("partitions.unowned", "picture.partitions"),
         (
             *("status partitions_owned", "status partitions_total"),
             *("schedulers-* partitions_owned", "schedulers-* partitions_total"),

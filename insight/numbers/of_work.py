@@ -157,7 +157,7 @@ ENDED = (
         "one minute; the last one is under way",
         RECORDED,
         ("Minute.start_delays",),
-        ("picture.delays",),
+        ("picture.delay-strip",),
     ),
     Number(
         "usage.executions",
@@ -214,11 +214,11 @@ ROWS = (
     ),
     Number(
         "execution.duration_ms",
-        "Milliseconds from start to end: of an attempt, of an execution those of its last attempt.",
+        "Milliseconds from start to end; of an execution from the start of its first attempt to "
+        "the end of its last one.",
         "one execution or attempt",
         "to the microsecond of the worker's clock",
         ("Execution.duration_ms", "AttemptOfLetter.duration_ms", "Attempt.duration_ms"),
-        ("picture.strip",),
     ),
     Number(
         "execution.attempt",

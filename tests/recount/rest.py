@@ -20,7 +20,6 @@ from tests.factories import (
     daily,
     every_second,
     finish,
-    make_dead_letter,
     make_task,
     once,
     prepare,
@@ -72,11 +71,16 @@ def finish_rest(*tenants: Tenant) -> None:
 def _deleted(tenant: Tenant) -> None:
     """Delete tasks that have run; one of them has a dead letter."""
     for status in ("SUCCEEDED", "FAILED"):
-        gone = make_task(tenant, once(name="Deleted"))
-        prepare()
-        row = next(row for row in release() if row.task_id == gone.pk)
-        finish(row, status, reason="attempts_exhausted" if status == "FAILED" else "")
-        changing.delete_task(tenant.pk, gone.pk, actor=ACTOR)
+        changing.delete_task(tenant.pk, _run_to(tenant, status).pk, actor=ACTOR)
+
+
+def _run_to(tenant: Tenant, status: str) -> Task:
+    """Return a one-time task whose only attempt has ended so."""
+    task = make_task(tenant, once())
+    prepare()
+    row = next(row for row in release() if row.task_id == task.pk)
+    finish(row, status, reason="attempts_exhausted" if status == "FAILED" else "")
+    return task
 
 
 def _skipped(tenant: Tenant) -> None:
@@ -117,7 +121,7 @@ def _always(status: str, key: str, item: int) -> str:
 def _bulk_jobs(tenant: Tenant) -> None:
     """Retry dead letters, and pause tasks of which one is gone by then."""
     for _ in range(2):
-        make_dead_letter(tenant)
+        _run_to(tenant, "FAILED")
     run_job(make_job(tenant))
     tasks = [make_task(tenant, daily(labels={"bulk": "yes"})) for _ in range(3)]
     job = make_job(tenant, "pause", "tasks", {"label": "bulk"})

@@ -339,7 +339,9 @@ def _quotas(world: World) -> dict[str, Any]:
             )
         ),
         "runs_in_flight": executions(
-            world, "pool = 'workflow' AND status = 'RUNNING' AND step IS NULL"
+            world,
+            "pool = 'workflow' AND step IS NULL AND (status = 'RUNNING'"
+            " OR status = 'PENDING' AND trigger = 'retry')",
         ),
         "steps_in_flight": executions(
             world,
@@ -365,7 +367,10 @@ def _pauses(world: World) -> dict[str, Any]:
         " AND t.deleted_at IS NULL) FROM pauses p WHERE p.tenant_id = %s"
     )
     found = ask(sql, world.tenant.pk)
-    return {"pauses": [{"id": pause, "task_count": count} for pause, count in found]}
+    return {
+        "pauses": [{"id": pause, "task_count": count} for pause, count in found],
+        "pagination": {"total": len(found)},
+    }
 
 
 def _jobs(world: World) -> dict[str, Any]:
@@ -378,7 +383,8 @@ def _jobs(world: World) -> dict[str, Any]:
         " GROUP BY 1"
     )
     names = ("id", "total", "done", "skipped", "failed", "remaining")
-    return {"bulk_jobs": [dict(zip(names, row, strict=True)) for row in ask(sql, world.tenant.pk)]}
+    found = [dict(zip(names, row, strict=True)) for row in ask(sql, world.tenant.pk)]
+    return {"bulk_jobs": found, "pagination": {"total": len(found)}}
 
 
 _UNCOUNTED = frozenset({"limit", "page"})
@@ -410,10 +416,7 @@ RECOUNTED: dict[str, Recount] = {
     "workers": Recount(
         "/v1/workers",
         _workers,
-        (
-            *("process.silent_seconds", "worker.in_flight", "worker.held", "worker.load"),
-            "recorder.pending",
-        ),
+        ("process.silent_seconds", "worker.in_flight", "worker.held", "worker.load"),
     ),
     "schedulers": Recount(
         "/v1/schedulers",
