@@ -296,6 +296,7 @@ def test_a_pass_that_takes_too_long_says_where_to_continue(
     assert quotas.recount_some(max(alpha.id, beta.id)) == (0, None)
 
 
+@pytest.mark.logs("quota.not_counted")
 def test_a_tenant_that_cannot_be_counted_does_not_keep_others_from_it(
     alpha: Tenant, beta: Tenant, monkeypatch: pytest.MonkeyPatch
 ):
