@@ -162,7 +162,9 @@ def marks_in(text: str) -> Iterator[str]:
             continue
         for mark in node.decorator_list:
             if isinstance(mark, ast.Call) and getattr(mark.func, "id", "") == "recounts":
-                yield from (one.value for one in ast.walk(mark) if isinstance(one, ast.Constant))
+                yield from (
+                    str(one.value) for one in ast.walk(mark) if isinstance(one, ast.Constant)
+                )
 
 
 def pages() -> set[str]:

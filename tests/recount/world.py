@@ -106,8 +106,16 @@ def make_fleet(*tenants: Tenant) -> None:
 def hear_fleet(*tenants: Tenant) -> None:
     """Let workers and a recorder tell Redis of themselves."""
     for place, tenant in enumerate(tenants):
-        puller = {"pool": "pull.batch", "tenant": str(tenant.pk), "name": "puller", "slots": 20}
-        heartbeats.beat(f"puller{place}", {**puller, "patience": 600})
+        heartbeats.beat(
+            f"puller{place}",
+            {
+                "pool": "pull.batch",
+                "tenant": str(tenant.pk),
+                "name": "puller",
+                "slots": 20,
+                "patience": 600,
+            },
+        )
     for name, details in (
         ("slow", {"slots": 40, "running": 7, "held": 3, "cpu_percent": 12.4}),
         ("quick", {"slots": 8, "running": 8, "held": 0, "memory_bytes": 64 * 2**20}),

@@ -195,6 +195,7 @@ def test_what_is_due_is_woken_once_and_again_when_nothing_came_of_it(woken: list
     assert woken == [delivery.id] * 2
 
 
+@pytest.mark.logs("deliveries.held_back")
 def test_a_broker_that_is_away_loses_no_wake_up(
     monkeypatch: pytest.MonkeyPatch, woken: list[object]
 ) -> None:
@@ -227,6 +228,7 @@ def test_alerts_past_the_retention_are_forgotten_with_their_log(
 
 
 @pytest.mark.usefixtures("vapid")
+@pytest.mark.logs("delivery.failed")
 def test_a_push_reaches_each_browser_once_though_one_is_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
