@@ -426,10 +426,8 @@ def test_a_provider_that_is_away_leaves_the_password(issuer, ada, settings):
 
     assert answer.status_code == 503
     assert "password" in answer.text
-    assert (
-        Client().post("/login", {"username": ADDRESS, "password": "a long password"}).status_code
-        == 302
-    )
+    form = {"username": ADDRESS, "password": "a long password"}
+    assert Client().post("/login", form).status_code == 302
 
 
 @pytest.mark.parametrize(
