@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from tests.factories import make_client
+from tests.recount import world
 from tests.recount.checking import shown
 from tests.recount.page import Page
-from tests.recount.world import one
 from tests.support.command_calls import call
 
 #: Its world takes seconds to make, for each test.
@@ -62,7 +62,7 @@ def test_the_status_of_the_installation_is_the_sum_of_its_tenants(each):
         assert sum(int(page.of(f"overview.{name}")[0].text) for page in pages) == status[said], name
     # To a tenant its own matter is late, too.
     late = sum(int(page.of("overview.late")[0].text) for page in pages)
-    theirs = one(
+    theirs = world.one(
         "SELECT count(*) FROM executions WHERE (parked OR pool LIKE 'pull.%%') AND NOT held"
         " AND status IN ('PENDING', 'RETRYING', 'QUEUED')"
         " AND due_at <= now() - interval '1 second'"
