@@ -208,6 +208,7 @@ KEPT = (
         (
             *("* done", "* failed", "accounts-* sessions_ended", "tenant-export rows.*"),
             *(
+                "events-export *",
                 "roles-make *",
                 "roles-show *",
                 "demo-* *",

@@ -301,4 +301,11 @@ ROWS = (
         EXACT,
         ("Delivery.attempt_count", "Delivery.notice_number", "Delivery.count_shown"),
     ),
+    Number(
+        "event_webhook.attempt_count",
+        "Tries of the next events of an event webhook that failed in a row.",
+        NOW,
+        EXACT,
+        ("EventSubscription.attempt_count",),
+    ),
 )
