@@ -8,7 +8,7 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from scheduler_site.celery import app
 from shared import data_keys, logs, redis_client
 from tenants.data_keys import Stored
 from tenants.quotas import known, weights
+from tests.support import log_lines
 from tests.support.emptying import empty_instead_of_truncating
 from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.loops import hold_the_loops_back
@@ -80,6 +81,19 @@ _BOUNDS_OF_A_PASS = (
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherScheduling | None:
     """Keep tests together that share what is slow to make, unless another way is asked for."""
     return TogetherScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Hold the lines of a test with the mark ``logs`` to the catalogue of events."""
+    wanted = [(event, mark.kwargs) for mark in item.iter_markers("logs") for event in mark.args]
+    if not wanted:
+        return (yield)
+    with log_lines.kept() as records:
+        result = yield
+    for event, values in wanted:
+        log_lines.held_to_catalogue(records, event, values)
+    return result
 
 
 #: What says that Redis was away, and since when, with the values of a process that has not asked.

@@ -14,6 +14,7 @@ from notifications.models import Alert
 from shared.ids import new_id
 from tenants.models import Tenant
 from tests.factories import make_tenant
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +32,7 @@ def failure(tenant: Tenant, task_id: UUID, host: str = "api.example.com") -> Fai
     )
 
 
+@recounts("alert.count", "alert.task_count")
 def test_failures_of_one_cause_share_an_alert_and_tasks_are_counted_once() -> None:
     tenant, now = make_tenant(), database_now()
     first, second = new_id(), new_id()

@@ -34,6 +34,7 @@ from tests.factories import (
     reload,
     start,
 )
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
@@ -132,6 +133,7 @@ def test_what_the_budget_does_not_allow_cancels_no_run_for_its_place(alpha: Tena
     assert executions_of(task)[0].cancel_requested_at is None
 
 
+@recounts("budget.used")
 def test_seconds_are_those_of_each_attempt(alpha: Tenant, look: Look):
     task = budgeted(alpha, 2, limit=5, unit="seconds")
     look()

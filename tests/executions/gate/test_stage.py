@@ -297,6 +297,7 @@ def test_what_passed_the_start_guard_already_counts_as_running(
     assert aborted == [claimed[0].token]
 
 
+@pytest.mark.logs("overlap.not_cancelled")
 def test_without_redis_nothing_is_cancelled_and_the_successor_waits(
     alpha: Tenant, look: Look, monkeypatch: pytest.MonkeyPatch
 ):

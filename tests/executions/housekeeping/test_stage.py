@@ -45,6 +45,7 @@ def test_the_days_before_the_retention_are_let_go(monkeypatch: pytest.MonkeyPatc
     assert asked == [f"{database_now() - 10 * DAY:%Y%m%d}"]
 
 
+@pytest.mark.logs("house.kept")
 def test_days_ahead_are_made():
     housekeeping.run_once()
 

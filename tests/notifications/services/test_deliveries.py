@@ -26,6 +26,7 @@ from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import begin, fail, make_member, pass_time
 from tests.support.push_sink import PushSink, push_service
+from tests.support.recounting import recounts
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
 from tests.support.suspending import suspend
 
@@ -48,6 +49,7 @@ def look() -> None:
     Alerter().run_once()
 
 
+@recounts("alert.deliveries")
 def test_a_mail_server_that_is_away_for_an_hour_gets_each_message_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -193,6 +195,7 @@ def test_what_is_due_is_woken_once_and_again_when_nothing_came_of_it(woken: list
     assert woken == [delivery.id] * 2
 
 
+@pytest.mark.logs("deliveries.held_back")
 def test_a_broker_that_is_away_loses_no_wake_up(
     monkeypatch: pytest.MonkeyPatch, woken: list[object]
 ) -> None:
@@ -225,6 +228,7 @@ def test_alerts_past_the_retention_are_forgotten_with_their_log(
 
 
 @pytest.mark.usefixtures("vapid")
+@pytest.mark.logs("delivery.failed")
 def test_a_push_reaches_each_browser_once_though_one_is_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
