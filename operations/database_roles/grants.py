@@ -56,6 +56,8 @@ GRANTS: dict[str, str] = {
     # Of tenants.
     "alert_deliveries": _ALL,
     "alert_mutes": _ALL,
+    "alert_rule_minutes": _ALL,
+    "alert_rules": _ALL,
     "alert_tasks": _ALL,
     "alerts": _ALL,
     "api_keys": _ALL,
@@ -70,6 +72,7 @@ GRANTS: dict[str, str] = {
     "ended_workflow_runs": _ALL,
     "events": _ADDED,
     "executions": _ALL,
+    "failure_streaks": _ALL,
     "idempotency_records": _ALL,
     "invitations": _ALL,
     "memberships": _ALL,

@@ -52,6 +52,8 @@ GRANTS: dict[str, str] = {
     # Of tenants.
     "alert_deliveries": _ALL,
     "alert_mutes": "SD",
+    "alert_rule_minutes": _ALL,
+    "alert_rules": _READ,
     "alert_tasks": _ALL,
     "alerts": _ALL,
     "attempts": _ALL,
@@ -67,6 +69,7 @@ GRANTS: dict[str, str] = {
     "events": _KEPT,
     # Rows are locked by this name; they are changed by those of its parts.
     "executions": _CHANGED,
+    "failure_streaks": _ALL,
     "idempotency_records": "SUD",
     "named_secrets": _READ,
     "open_executions": _ALL,
