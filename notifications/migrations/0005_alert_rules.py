@@ -151,22 +151,6 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.CreateModel(
-            name="FailureStreak",
-            fields=[
-                ("task_id", models.UUIDField(primary_key=True, serialize=False)),
-                ("failures", models.PositiveBigIntegerField()),
-                (
-                    "tenant",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="tenants.tenant",
-                    ),
-                ),
-            ],
-            options={"db_table": "failure_streaks"},
-        ),
         migrations.RemoveConstraint(model_name="alert", name="one_open_alert_per_cause"),
         migrations.RemoveConstraint(model_name="alert", name="alert_kind_is_known"),
         migrations.RemoveConstraint(
@@ -201,7 +185,7 @@ class Migration(migrations.Migration):
             field=models.PositiveIntegerField(db_default=0, default=0),
         ),
         migrations.AddField(
-            model_name="alerttask", name="recovered_at", field=models.DateTimeField(null=True)
+            model_name="alert", name="ends_at", field=models.DateTimeField(null=True)
         ),
         migrations.AddField(
             model_name="delivery",

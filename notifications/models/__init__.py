@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from notifications.models.alert import Alert, AlertTask
 from notifications.models.alert_mute import AlertMute
-from notifications.models.alert_rule import AlertRule, FailureStreak, RuleMinute
+from notifications.models.alert_rule import AlertRule, RuleMinute
 from notifications.models.delivery import Delivery
 from notifications.models.notification_preference import NotificationPreference
 from notifications.models.push_subscription import PushSubscription
@@ -15,7 +15,6 @@ __all__ = [
     "AlertRule",
     "AlertTask",
     "Delivery",
-    "FailureStreak",
     "NotificationPreference",
     "PushSubscription",
     "RuleMinute",

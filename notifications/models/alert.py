@@ -20,7 +20,8 @@ class Alert(models.Model):
     rule, also where the tenant has changed it. ``next_notice_at`` is the time at which the alerter
     has to decide on a notice or close the alert. ``recovered_at`` says since when the condition
     no longer holds; an alert that only became quiet has none. ``flaps`` counts how often it came
-    back after that. ``urgent`` alerts reach members in their quiet hours.
+    back after that. ``ends_at`` is when the condition ends by itself, as a budget's period does.
+    ``urgent`` alerts reach members in their quiet hours.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -51,6 +52,7 @@ class Alert(models.Model):
     muted_until = models.DateTimeField(null=True)
     recovered_at = models.DateTimeField(null=True)
     flaps = models.PositiveIntegerField(default=0, db_default=0)
+    ends_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
@@ -93,14 +95,10 @@ class Alert(models.Model):
 
 
 class AlertTask(models.Model):
-    """A task of an alert; ``task_count`` counts these rows.
-
-    ``recovered_at`` is the time of its success since its last failure that the alert counted.
-    """
+    """A task of an alert; ``task_count`` counts these rows."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="tasks")
     task_id = models.UUIDField()
-    recovered_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "alert_tasks"

@@ -83,20 +83,3 @@ class RuleMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rule_id} {self.minute}"
-
-
-class FailureStreak(models.Model):
-    """How many executions of a task have failed for good since its last success.
-
-    A task without a row has none. Rows are kept for tasks that a rule covers.
-    """
-
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE, related_name="+")
-    task_id = models.UUIDField(primary_key=True)
-    failures = models.PositiveBigIntegerField()
-
-    class Meta:
-        db_table = "failure_streaks"
-
-    def __str__(self) -> str:
-        return f"{self.task_id} {self.failures}"
