@@ -17,6 +17,7 @@ from executions.bulk.jobs import wake_waiting
 from notifications.alerter import Alerter
 from notifications.live_feed import LiveFeed
 from notifications.services.deliveries import wake_due_deliveries
+from notifications.time_checks.stage import TimeChecks
 from shared.loop import Agenda, Stage
 
 log = logging.getLogger("scheduler_site.news")
@@ -33,6 +34,7 @@ def stages() -> list[Stage]:
         Stage("alert", Alerter().run_once),
         Stage("deliveries", wake_due_deliveries),
         Stage("bulk", wake_waiting),
+        Stage("time", TimeChecks().run_once),
     ]
 
 
