@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("minute", models.PositiveIntegerField()),
+                ("minute", models.DateTimeField()),
                 ("ended", models.PositiveBigIntegerField()),
                 ("failed", models.PositiveBigIntegerField()),
                 (

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from notifications.choices import ALERT_KINDS, AlertKind
+from notifications.choices import ALERT_KINDS, OF_FAILURES, AlertKind
 from shared.ids import new_id
 
 
@@ -87,6 +87,10 @@ class Alert(models.Model):
     @property
     def title(self) -> str:
         """Return one line: the task, the cause and the count."""
+        if self.kind not in OF_FAILURES:
+            return f"{self.task_name}: {self.cause}" if self.task_name else self.cause
+        if self.kind == AlertKind.FAILURES_IN_A_ROW:
+            return f"{self.count} failures in a row: {self.task_name}: {self.cause}"
         attempts = "attempt" if self.attempt == 1 else "attempts"
         if self.count > 1:
             tasks = self.task_name if self.task_count <= 1 else f"{self.task_count} tasks"

@@ -66,12 +66,11 @@ class AlertRule(models.Model):
 class RuleMinute(models.Model):
     """How many executions that a rule covers ended in one minute, and how many of them failed.
 
-    ``minute`` counts minutes since 1970, as in ``minute_stats``. Only rules that look back over a
-    window have rows; rows behind the window are removed.
+    Only rules that look back over a window have rows; rows behind the window are removed.
     """
 
     rule = models.ForeignKey(AlertRule, on_delete=models.CASCADE, related_name="minutes")
-    minute = models.PositiveIntegerField()
+    minute = models.DateTimeField()
     ended = models.PositiveBigIntegerField()
     failed = models.PositiveBigIntegerField()
 
