@@ -80,23 +80,27 @@ KINDS: dict[str, KindFacts] = {
         word="failing",
     ),
     AlertKind.LATE_START: KindFacts(
-        "an execution started late",
-        "when executions start in time again",
-        window=Number(1, DAY, 60, "seconds after the scheduled time"),
+        "an execution started later after its due time than its task's target, or than the window "
+        "where the task has none",
+        _QUIET,
+        window=Number(1, DAY, 60, "seconds after the due time"),
         built_in=False,
         is_warning=True,
+        ends_quietly=True,
         word="late",
     ),
     AlertKind.DID_NOT_RUN: KindFacts(
-        "an execution did not start within the window after its time",
-        "when the task runs again",
-        window=Number(60, DAY, 300, "seconds after the scheduled time"),
+        "an instant of a schedule has not started 15 seconds after its task's target, or within "
+        "the window where the task has none",
+        "when no such instant is left",
+        window=Number(16, DAY, 20, "seconds after the due time"),
         word="did not run",
     ),
     AlertKind.RUNS_TOO_LONG: KindFacts(
-        "an execution runs longer than the window",
-        "when the execution has ended",
-        window=Number(1, 30 * DAY, 3600, "seconds since its start"),
+        "an execution runs longer than its task's target, or than the window where the task has "
+        "none",
+        "when no such execution is left",
+        window=Number(1, 30 * DAY, 3600, "seconds since the start of its attempt"),
         built_in=False,
         is_warning=True,
         word="too long",
@@ -140,8 +144,9 @@ KINDS: dict[str, KindFacts] = {
         word="approve",
     ),
     AlertKind.DEADLINE_PASSED: KindFacts(
-        "a run of a workflow, or a step of it, did not end before its deadline",
-        "when the run has ended",
+        "a run of a workflow failed because its deadline had passed",
+        _QUIET,
+        ends_quietly=True,
         word="deadline passed",
     ),
     AlertKind.COMPENSATION_FAILED: KindFacts(

@@ -7,11 +7,14 @@ because the rows hold everything.
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from events.outbox import OfTenants, Recorded, consume
 from executions.loop.clocks import database_now
 from notifications.conditions import Conditions
 from notifications.failures import SUCCEEDED
 from notifications.judging import NAMES, judge, tenants_with_shares
+from notifications.late_starts import JudgedTenants
 from notifications.live import publish_alert, publish_topics
 from notifications.notices import Notice, plan_due_notices, seconds_until_due
 from notifications.presentation import severity_of
@@ -30,10 +33,11 @@ class Alerter:
 
     def __init__(self) -> None:
         self._conditions = Conditions(CONSUMER)
+        self._with_targets = JudgedTenants()
 
     def run_once(self) -> float:
         """Count one batch of events, plan due notices; return the seconds until the next pass."""
-        besides = OfTenants((SUCCEEDED,), tenants_with_shares)
+        besides = OfTenants((SUCCEEDED,), self._tenants)
         read = consume(CONSUMER, BATCH, _judge, names=NAMES, besides=besides)
         self._conditions.look()
         notices = plan_due_notices()
@@ -44,6 +48,10 @@ class Alerter:
             return 0.0
         wait = seconds_until_due()
         return _IDLE_SECONDS if wait is None else min(_IDLE_SECONDS, wait)
+
+    def _tenants(self) -> set[UUID]:
+        """Return the tenants whose successes are judged."""
+        return self._with_targets.ids().union(tenants_with_shares())
 
 
 def _judge(events: list[Recorded]) -> None:

@@ -16,6 +16,7 @@ from notifications.choices import AlertKind
 from notifications.failures import FAILED, RETRYING, Failure, failures_of, successes_of
 from notifications.findings import Cause, Finding
 from notifications.incidents import count_findings, recover_subjects
+from notifications.late_starts import late_starts
 from notifications.models import AlertRule
 from notifications.rule_book import Applied, RuleBook
 from notifications.task_facts import facts_of
@@ -23,6 +24,7 @@ from notifications.windows import count_ends
 from shared.instants import parse_instant
 from tasks.budgets.purses import EXCEEDED
 from tenants.services.quotas import QUOTA_NEAR, QUOTA_NO_LONGER_NEAR
+from workflows.advance.waiting import DEADLINE_EXCEEDED
 
 #: The events that are read of every tenant.
 NAMES = (RETRYING, FAILED, QUOTA_NEAR, QUOTA_NO_LONGER_NEAR, EXCEEDED)
@@ -50,6 +52,7 @@ def judge(events: Sequence[Recorded], now: datetime) -> None:
         *count_ends(failures, successes, rules, now),
         *_of_quotas(quotas, rules),
         *_of_budgets(budgets, rules),
+        *late_starts(events, rules),
     ]
     count_findings(findings, now)
     eased = [key for key, event in quotas.items() if event.name == QUOTA_NO_LONGER_NEAR]
@@ -58,7 +61,10 @@ def judge(events: Sequence[Recorded], now: datetime) -> None:
 
 def _of_failures(failures: Sequence[Failure], rules: RuleBook) -> Iterator[Finding]:
     for failure in failures:
-        rule = rules.rule(failure.tenant_id, failure.kind, failure.task)
+        rule = None
+        if failure.signature == DEADLINE_EXCEEDED and failure.kind == AlertKind.FINAL_FAILURE:
+            rule = rules.rule(failure.tenant_id, AlertKind.DEADLINE_PASSED, failure.task)
+        rule = rule or rules.rule(failure.tenant_id, failure.kind, failure.task)
         if rule is not None:
             place = {"signature": failure.signature, "destination": failure.destination}
             cause = Cause(failure.tenant_id, rule.kind, **place, rule_id=rule.id)

@@ -88,7 +88,8 @@ class Alert(models.Model):
     def title(self) -> str:
         """Return one line: the task, the cause and the count."""
         if self.kind not in OF_FAILURES:
-            return f"{self.task_name}: {self.cause}" if self.task_name else self.cause
+            of = self.task_name if self.task_count <= 1 else f"{self.task_count} tasks"
+            return f"{of}: {self.cause}" if of else self.cause
         if self.kind == AlertKind.FAILURES_IN_A_ROW:
             return f"{self.count} failures in a row: {self.task_name}: {self.cause}"
         attempts = "attempt" if self.attempt == 1 else "attempts"

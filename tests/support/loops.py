@@ -52,6 +52,7 @@ DOORS = (
     "notifications.services.deliveries.send_delivery",
     "notifications.services.deliveries.wake_due_deliveries",
     "notifications.services.invitations.send_invitation",
+    "notifications.time_checks.stage.check",
 )
 P = ParamSpec("P")
 T = TypeVar("T")
