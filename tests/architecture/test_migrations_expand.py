@@ -99,6 +99,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RemoveIndex taskcursor task_cursors_of_tenant_idx": "it comes back under its name",
         "AddIndex taskcursor task_cursors_of_tenant_idx": "UPGRADING says that changes wait",
     },
+    "executions 0034_waiting_approvals": {
+        "RunSQL": "an index that is built, and dropped, while others write"
+    },
     "tasks 0026_cursors_swept_by_thousands": {
         "RunSQL": "when the table is vacuumed and analyzed; nothing that is there changes"
     },

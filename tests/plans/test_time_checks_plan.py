@@ -14,7 +14,7 @@ from notifications.late_starts import JudgedTenants, late_starts
 from notifications.rule_book import RuleBook
 from notifications.time_checks import stage
 from shared.ids import new_id
-from tests.factories import make_task, make_tenant, once, prepare, release
+from tests.factories import make_task, make_tenant, once, prepare
 from tests.notifications.cast import begin
 from tests.support.beats import beat
 from tests.support.open_rows import multiply
