@@ -31,7 +31,8 @@ def settle(kinds: Collection[str], broken: Sequence[Broken], now: datetime) -> N
     findings: list[Finding] = []
     for one in broken:
         alert = alerts.get(one.cause)
-        findings += _findings(one, alert, known[alert.id] if alert else set(), now)
+        if one.opens or alert is not None:
+            findings += _findings(one, alert, known[alert.id] if alert else set(), now)
     count_findings(findings, now)
     holding = {one.cause for one in broken}
     recover([alert.id for cause, alert in alerts.items() if cause not in holding], now)
@@ -40,17 +41,17 @@ def settle(kinds: Collection[str], broken: Sequence[Broken], now: datetime) -> N
 def _findings(
     one: Broken, alert: Alert | None, known: Collection[UUID], now: datetime
 ) -> Iterator[Finding]:
-    """Yield a finding of each task that the alert does not have yet; one that it is back."""
+    """Yield a finding of each task that the alert does not have yet; else one if it is new."""
     firsts = {overdue.task_id: overdue for overdue in reversed(one.overdue)}
-    total = len({*known, *firsts})
     new = [overdue for task_id, overdue in firsts.items() if task_id not in known]
-    if not new and alert is not None and alert.recovered_at is not None:
-        new = [one.overdue[0]]
+    total = max(1, len({*known, *firsts}))
+    if not new and (alert is None or alert.recovered_at is not None):
+        yield Finding(one.cause, one.sentence, now, urgent=one.urgent, total=total)
     for overdue in sorted(new, key=lambda overdue: overdue.since):
         yield Finding(
             one.cause,
             one.sentence,
-            # An alert that is open goes on now; a new one began when the first was overdue.
+            # A new alert began when the first was due; one that is open goes on now.
             overdue.since if alert is None else now,
             urgent=one.urgent,
             task_id=overdue.task_id,

@@ -48,12 +48,16 @@ class Overdue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule that is broken, with what breaks it, the longest overdue first."""
+    """A rule that is broken, with the tasks that break it, the longest overdue first.
+
+    ``opens``: it opens an alert; else one that is open goes on, and none is opened.
+    """
 
     cause: Cause
     sentence: str
     urgent: bool
     overdue: list[Overdue] = field(default_factory=list)
+    opens: bool = True
 
 
 class _Candidate(NamedTuple):

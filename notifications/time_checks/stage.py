@@ -12,7 +12,9 @@ from events.outbox import lock_cursor
 from executions.loop.clocks import database_now
 from executions.ownership import fence
 from notifications.alerter import CONSUMER
+from notifications.choices import AlertKind
 from notifications.time_checks.conditions import settle
+from notifications.time_checks.installation import Troubles, broken_parts
 from notifications.time_checks.judging import KINDS, NO_WORKER, broken_rules
 from shared.redis_client import ConnectionFailed
 from shared.sql import run
@@ -30,21 +32,23 @@ class TimeChecks:
 
     def __init__(self) -> None:
         self._has_begun = False
+        self._troubles = Troubles()
 
     def run_once(self) -> float:
         """Judge once, unless another process does; return the seconds to the next pass."""
         if not self._has_begun:
             self._has_begun = True
             return EVERY_SECONDS
-        return EVERY_SECONDS if check() else _AGAIN_SECONDS
+        return EVERY_SECONDS if check(self._troubles) else _AGAIN_SECONDS
 
 
-def check() -> bool:
+def check(troubles: Troubles) -> bool:
     """Judge everything once; return False where another process opens or ends alerts."""
     try:
         workers = heartbeats.everyone()
     except ConnectionFailed:
         workers = None
+    wrong = troubles.now(workers)
     with transaction.atomic(durable=True):
         run("dispatch/limit_time", {"milliseconds": _MOST_MILLISECONDS})
         if not lock_cursor(CONSUMER):
@@ -54,5 +58,5 @@ def check() -> bool:
         now = database_now()
         # Behind the fence of a restore nothing runs until the operator confirms.
         broken = [] if fence.holds() else broken_rules(now, workers)
-        settle(kinds, broken, now)
+        settle([*kinds, AlertKind.INSTALLATION_UNHEALTHY], [*broken, *broken_parts(wrong)], now)
     return True

@@ -13,6 +13,7 @@ from notifications.failures import SUCCEEDED
 from notifications.late_starts import JudgedTenants, late_starts
 from notifications.rule_book import RuleBook
 from notifications.time_checks import stage
+from notifications.time_checks.installation import Troubles
 from shared.ids import new_id
 from tests.factories import make_task, make_tenant, once, prepare
 from tests.notifications.cast import begin
@@ -51,7 +52,7 @@ def test_a_pass_reads_no_large_table_whole(plans: Any, much_waits: None, counted
             cursor.execute("ANALYZE open_executions")
 
     with plans() as found:
-        assert stage.check()
+        assert stage.check(Troubles())
 
     found.check(*_CHECKS)
     found.check_in_order("time_checks/overdue_cursors", "time_checks/overdue_work")

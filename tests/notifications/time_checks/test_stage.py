@@ -7,6 +7,7 @@ import pytest
 from executions.ownership import fence
 from notifications.models import Alert
 from notifications.time_checks import stage
+from notifications.time_checks.installation import Troubles
 from tenants.models import Tenant
 from tests.notifications.time_checks.world import LATE, NONE, due, judged, unprepared
 from tests.support.closed_redis import closed_redis
@@ -50,5 +51,5 @@ def test_a_pass_is_left_out_while_another_process_opens_or_ends_alerts(
     unprepared(alpha, 25)
     monkeypatch.setattr(stage, "lock_cursor", lambda consumer: False)
 
-    assert not stage.check()
+    assert not stage.check(Troubles())
     assert not Alert.objects.exists()

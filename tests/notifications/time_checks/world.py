@@ -11,6 +11,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from notifications.models import Alert, AlertRule
 from notifications.time_checks import stage
+from notifications.time_checks.installation import Troubles
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, work
@@ -75,6 +76,6 @@ def approval(tenant: Tenant, seconds: float) -> None:
 
 def judged(tenant: Tenant) -> list[str]:
     """Judge once; return the kinds of the tenant's alerts whose condition holds."""
-    assert stage.check()
+    assert stage.check(Troubles())
     holding = Alert.objects.filter(tenant=tenant, closed_at=None, recovered_at=None)
     return sorted(holding.values_list("kind", flat=True))
