@@ -15,7 +15,7 @@ from notifications.findings import Cause
 from notifications.models import AlertRule
 from notifications.rule_book import Applied, RuleBook
 from notifications.task_facts import TaskFacts, facts_of
-from notifications.time_checks.unstarted import pools_served, unstarted
+from notifications.time_checks.unstarted import pools_served, tenants_at_a_limit, unstarted
 from shared.duration_words import duration_text
 from shared.sql import rows
 from tasks.definition import plain_pool
@@ -127,11 +127,13 @@ def _judged(
 
 def _not_started(now: datetime, workers: Iterable[WorkerInfo] | None) -> Iterator[_Candidate]:
     served = None if workers is None else pools_served(workers)
-    for one in unstarted(now, _LEAST_SECONDS):
+    found = unstarted(now, _LEAST_SECONDS)
+    limited = tenants_at_a_limit(found)
+    for one in found:
         ids = (one.tenant_id, one.task_id, one.execution_id, one.due_at)
         if served is not None and one.execution_id is not None and not one.is_served(served):
             yield _Candidate(NO_WORKER, *ids, None, subject=plain_pool(one.pool))
-        elif one.is_of_schedule:
+        elif one.is_of_schedule and not (one.execution_id and one.tenant_id in limited):
             yield _Candidate(
                 DID_NOT_RUN,
                 *ids,

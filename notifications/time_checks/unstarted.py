@@ -13,6 +13,8 @@ from shared.sql import rows
 from tasks.calendars import SpecOf, spec_reader
 from tasks.definition import PULL_PREFIX, WORKFLOW_POOL
 from tasks.models import Task
+from tenants.quotas import known
+from tenants.quotas.limits import Limits
 from wire.heartbeats import WorkerInfo
 
 #: Bounds of one pass: executions of a pool, tenant and priority, or tasks of a tenant; such groups;
@@ -61,6 +63,26 @@ class Unstarted:
         """Return whether a worker serves its pool; a scheduler begins the runs of workflows."""
         tenant = str(self.tenant_id) if self.is_pulled else None
         return self.pool == WORKFLOW_POOL or (tenant, self.pool) in served
+
+
+def tenants_at_a_limit(found: Sequence[Unstarted]) -> set[UUID]:
+    """Return the tenants whose prepared work waits for a limit of theirs: in flight, or a rate."""
+    limits = known.limits_of_executions()
+    asked = {one.tenant_id for one in found if one.execution_id and one.tenant_id in limits}
+    if not asked:
+        return set()
+    at_workers = rows("dispatch/leased_of_tenants", {"tenants": list(asked)})
+    return {
+        tenant
+        for tenant, leased, queued in at_workers
+        if _is_reached(limits[tenant], leased - queued, queued)
+    }
+
+
+def _is_reached(limits: Limits, in_flight: int, queued: int) -> bool:
+    most, rate = limits.executions_in_flight, limits.executions_per_second
+    # Workers have what waits for the rate.
+    return (most is not None and in_flight >= most) or (rate is not None and queued > 0)
 
 
 def pools_served(workers: Iterable[WorkerInfo]) -> set[Served]:

@@ -25,6 +25,7 @@ from tests.notifications.time_checks.world import (
 )
 from tests.support.beats import silence
 from tests.support.calendars import make_calendar, under
+from tests.support.limits_world import limit
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +41,13 @@ def excluded(tenant: Tenant, *days: int) -> None:
 def waits_for_another(tenant: Tenant) -> None:
     first = make_execution(tenant, "RUNNING")
     unprepared(tenant, 90, once(depends_on=[str(first.task_id)]))
+
+
+def beside(tenant: Tenant, status: str, **limits: int) -> None:
+    """Make overdue work of a tenant with limits, beside another execution of it."""
+    limit(tenant, **limits)
+    make_execution(tenant, status)
+    due(tenant, 25)
 
 
 def paused_pool(tenant: Tenant) -> None:
@@ -73,6 +81,12 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
     "started": (lambda t: due(t, 25, "RUNNING"), []),
     "on hold": (lambda t: due(t, 90, held=True), []),
     "waiting for its destination": (lambda t: due(t, 90, parked=True), []),
+    "at the limit of its tenant in flight": (
+        lambda t: beside(t, "RUNNING", executions_in_flight=1),
+        [],
+    ),
+    "below that limit": (lambda t: beside(t, "RUNNING", executions_in_flight=2), LATE),
+    "at the rate of its tenant": (lambda t: beside(t, "QUEUED", executions_per_second=1), []),
     "asked for by a person": (lambda t: due(t, 90, trigger="manual"), []),
     "a retry": (lambda t: due(t, 90, attempt=1), []),
     "for a tenant's own workers": (lambda t: pulled(t, 25), []),
