@@ -21,6 +21,7 @@ from notifications.rule_book import RuleBook
 from notifications.task_facts import facts_of
 from shared.duration_words import duration_text
 from shared.sql import rows
+from tasks.timing_targets import start_targets
 
 #: How long the tenants are remembered: a target is judged so many seconds after its task has it.
 _KEPT_SECONDS = 5.0
@@ -53,7 +54,7 @@ def late_starts(events: Sequence[Recorded], rules: RuleBook) -> Iterator[Finding
     if not ends:
         return
     ids = {task_id for _, task_id in ends}
-    own = dict(rows("time_checks/start_targets", {"tasks": list(ids)}))
+    own = start_targets(ids)
     tasks = facts_of(ids)
     tenants = {task_id: event.tenant_id for event, task_id in ends}
     judges = {

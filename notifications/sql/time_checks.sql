@@ -4,14 +4,6 @@
 SELECT DISTINCT t.tenant_id FROM task_revisions r JOIN tasks t ON t.id = r.task_id
 WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_seconds}' <> 'null'
 
--- name: start_targets
--- Returns which of these tasks have a target of their start, with it. Index
--- task_revisions_targets_idx.
-SELECT t.id, (r.definition #>> '{targets,start_within_seconds}')::float8
-FROM tasks t JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
-WHERE t.id = ANY(%(tasks)s::uuid[]) AND r.definition ? 'targets'
-  AND r.definition #> '{targets,start_within_seconds}' <> 'null'
-
 -- name: overdue_cursors
 -- Returns instants that passed more than ``least`` seconds ago and that no scheduler has prepared:
 -- the first of each task, up to ``each`` tasks of a tenant, the oldest ones; when it is due at the

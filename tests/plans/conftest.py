@@ -101,6 +101,7 @@ class Plans:
                 "workflow_limits",
                 "workflow_deadlocks",
                 "time_checks",
+                "timing_targets",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.
