@@ -102,6 +102,7 @@ class Plans:
                 "workflow_deadlocks",
                 "time_checks",
                 "timing_targets",
+                "alert_rules",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.
