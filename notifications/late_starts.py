@@ -23,7 +23,7 @@ from shared.duration_words import duration_text
 from shared.sql import rows
 from tasks.timing_targets import start_targets
 
-#: How long the tenants are remembered: a target is judged so many seconds after its task has it.
+#: How long the tenants are remembered: a new target is judged after this.
 _KEPT_SECONDS = 5.0
 
 

@@ -1,7 +1,7 @@
 -- name: tenants_with_start_targets
 -- Returns the tenants that have a task with a target of its start, or had one in an earlier version.
--- Index task_revisions_targets_idx.
-SELECT DISTINCT t.tenant_id FROM task_revisions r JOIN tasks t ON t.id = r.task_id
+-- Keep the subquery: a join would read all tasks. Index task_revisions_targets_idx.
+SELECT DISTINCT (SELECT t.tenant_id FROM tasks t WHERE t.id = r.task_id) FROM task_revisions r
 WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_seconds}' <> 'null'
 
 -- name: overdue_cursors

@@ -1,4 +1,4 @@
-"""Due work that has not started, in a bounded number of rows, whatever waits."""
+"""Due work that has not started, in a bounded number of rows for a backlog of any size."""
 
 from __future__ import annotations
 
