@@ -149,7 +149,7 @@ WHERE e.started_at < %(now)s - least(target.seconds, %(least)s::float8) * interv
 -- name: waiting_approvals
 -- Returns the steps that wait for an approval, the longest first, up to ``most``: their run's
 -- workflow and execution. Indexes workflow_waits_approvals_idx and the key of workflow_runs.
-SELECT w.tenant_id, r.task_id, r.execution_id, w.began_at, NULL::float8, '', w.run_id::text
+SELECT w.tenant_id, r.task_id, r.execution_id, w.began_at, w.run_id::text
 FROM (
     SELECT a.* FROM workflow_waits a WHERE a.kind = 'approval'
     ORDER BY a.began_at LIMIT %(most)s

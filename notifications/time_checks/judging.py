@@ -146,13 +146,15 @@ def _not_started(now: datetime, workers: Iterable[WorkerInfo] | None) -> Iterato
 
 def _running(now: datetime) -> Iterator[_Candidate]:
     asked = {"now": now, "least": _shortest(RUNS_TOO_LONG), "most": _MOST}
-    for *ids, destination, own in rows("time_checks/running_long", asked):
-        yield _Candidate(RUNS_TOO_LONG, *ids, own, destination)
+    for tenant, task, execution, since, destination, own in rows("time_checks/running_long", asked):
+        yield _Candidate(RUNS_TOO_LONG, tenant, task, execution, since, own, destination)
 
 
 def _approvals() -> Iterator[_Candidate]:
-    for row in rows("time_checks/waiting_approvals", {"most": _MOST}):
-        yield _Candidate(APPROVAL_WAITING, *row)
+    for tenant, task, execution, since, run in rows(
+        "time_checks/waiting_approvals", {"most": _MOST}
+    ):
+        yield _Candidate(APPROVAL_WAITING, tenant, task, execution, since, None, subject=run)
 
 
 def _shortest(kind: str) -> float | None:

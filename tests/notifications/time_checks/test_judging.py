@@ -20,6 +20,7 @@ from tests.notifications.time_checks.world import (
     ago,
     approval,
     beat_of,
+    both,
     judged,
     pulled,
     rule,
@@ -49,11 +50,11 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
     "a run of a workflow beyond its target": (run_of_a_workflow, LONG),
     "a step that waits for an approval": (lambda t: approval(t, 1), ASKED),
     "the same within the window of a rule": (
-        lambda t: (rule(t, "approval_waiting", window_seconds=60), approval(t, 50)),
+        both(lambda t: rule(t, "approval_waiting", window_seconds=60), lambda t: approval(t, 50)),
         [],
     ),
     "the same beyond it": (
-        lambda t: (rule(t, "approval_waiting", window_seconds=60), approval(t, 70)),
+        both(lambda t: rule(t, "approval_waiting", window_seconds=60), lambda t: approval(t, 70)),
         ASKED,
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,6 +23,11 @@ from tests.support.workflows import begin_run, make_workflow
 
 MINUTE = {"start_within_seconds": 60}
 LATE, LONG, NONE, ASKED = ["did_not_run"], ["runs_too_long"], ["no_worker"], ["approval_waiting"]
+
+
+def both(*steps: Callable[[Tenant], Any]) -> Callable[[Tenant], Any]:
+    """Return a situation of several steps."""
+    return lambda tenant: [step(tenant) for step in steps]
 
 
 def ago(seconds: float) -> datetime:
