@@ -12,6 +12,7 @@ from events.models import Event
 from notifications import judging
 from notifications.alerter import Alerter
 from notifications.conditions import Conditions
+from notifications.incidents import count_findings
 from notifications.models import Alert, AlertRule, RuleMinute
 from notifications.services.rules import list_rules, update_rule
 from tests.factories import ACTOR, make_tenant
@@ -26,12 +27,12 @@ def rules_of_alerts() -> list[Any]:
 
 def test_the_narrowest_rule_of_a_kind_judges_a_task() -> None:
     stage = Stage(make_tenant(), labels={"team": "billing"})
-    for name, scope, value in (
+    for called, scope, value in (
         ("everything", "all", ""),
         ("label", "label", "team:billing"),
         ("task", "task", str(stage.task.pk)),
     ):
-        stage.rule("final_failure", name=name, scope=scope, value=value)
+        stage.rule("final_failure", name=called, scope=scope, value=value)
 
     for name in ("task", "label", "everything", None):
         stage.failed()
@@ -89,7 +90,7 @@ def test_an_alerter_that_dies_counts_a_window_once(monkeypatch: pytest.MonkeyPat
     stage = Stage(make_tenant())
     stage.rule("dead_letter_rate", threshold=2)
     stage.failed(2)
-    real = judging.count_findings
+    real = count_findings
 
     def die(*args: Any) -> None:
         real(*args)
