@@ -34,7 +34,7 @@ def test_a_change_to_what_is_already_so_is_not_audited() -> None:
     tenant = make_tenant()
 
     update_preference(
-        tenant.id, make_member(tenant).pk, {"email_events": ["final_failure"]}, actor=ACTOR
+        tenant.id, make_member(tenant).pk, {"email_events": final_failures()}, actor=ACTOR
     )
 
     assert not AuditEntry.objects.filter(action="notification_preference.changed").exists()
