@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from events.models import AuditEntry
+from notifications.models.notification_preference import final_failures
 from notifications.services.preferences import list_preferences, update_preference
 from shared.exceptions import InvalidInput, NotFound
 from tests.factories import ACTOR, make_tenant
