@@ -24,7 +24,7 @@ from executions.bulk.jobs import create_bulk_job
 from executions.external.pools import change_pool
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Erasure, WorkerMinute
-from notifications.models import Alert, AlertRule, NotificationPreference, PushSubscription
+from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.push_subscriptions import subscribe
 from notifications.services.rules import create_rule
 from shared.actor import COMMAND
@@ -173,8 +173,7 @@ def make_world(
         "worker_id": words.worker,
         "pause_id": _pause(tenant, words).id,
         "job_id": _job(tenant, words).id,
-        "alert_id": _alert(letter, words).id,
-        "rule_id": _rule(tenant, words).id,
+        **_alerts(letter, words),
         "erasure_id": _erasure(tenant, words).id,
         "member": member.pk,
         "owner_member": _owners(tenant, words),
@@ -265,10 +264,11 @@ def _alert(letter: DeadLetter, words: Words) -> Alert:
     )
 
 
-def _rule(tenant: Tenant, words: Words) -> AlertRule:
-    return create_rule(
-        tenant.id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
+def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
+    rule = create_rule(
+        letter.tenant_id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
     )
+    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id}
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:
