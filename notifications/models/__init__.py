@@ -6,6 +6,7 @@ from notifications.models.alert import Alert, AlertTask
 from notifications.models.alert_mute import AlertMute
 from notifications.models.alert_rule import AlertRule, RuleMinute
 from notifications.models.delivery import Delivery
+from notifications.models.event_subscription import EventSubscription
 from notifications.models.notification_preference import NotificationPreference
 from notifications.models.push_subscription import PushSubscription
 
@@ -15,6 +16,7 @@ __all__ = [
     "AlertRule",
     "AlertTask",
     "Delivery",
+    "EventSubscription",
     "NotificationPreference",
     "PushSubscription",
     "RuleMinute",
