@@ -174,7 +174,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "notifications 0004_suppressed_while_suspended": {
         "AlterField delivery reason": "one more word for people; the column stays as it is",
     },
-    "notifications 0005_alert_rules": {
+    "notifications 0006_alert_rules": {
         "RemoveConstraint alert one_open_alert_per_cause": "the new one refuses what it refused",
         "RemoveConstraint alert alert_kind_is_known": "it comes back in the same step, wider",
         "RemoveConstraint notificationpreference notification_events_are_known": "it comes back in "

@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
     """Add alert rules, and what alerts have by them. The columns have defaults for old code."""
 
     dependencies = [
-        ("notifications", "0004_suppressed_while_suspended"),
+        ("notifications", "0005_event_subscriptions"),
         ("tenants", "0015_keys_that_end"),
     ]
 
