@@ -5,7 +5,14 @@ from __future__ import annotations
 from datetime import datetime, time
 from typing import Any
 
-from notifications.models import Alert, Delivery, NotificationPreference, PushSubscription
+from notifications.alert_kinds import KINDS
+from notifications.models import (
+    Alert,
+    AlertRule,
+    Delivery,
+    NotificationPreference,
+    PushSubscription,
+)
 from shared.addresses import host_of
 from shared.instants import format_instant
 from shared.payload_sight import hide
@@ -16,6 +23,9 @@ def present_alert(alert: Alert) -> dict[str, Any]:
     return {
         "id": str(alert.id),
         "kind": alert.kind,
+        "rule_id": None if alert.rule_id is None else str(alert.rule_id),
+        "subject": alert.subject,
+        "urgent": alert.urgent,
         "title": alert.title,
         "cause": alert.cause,
         "error_signature": alert.error_signature,
@@ -23,17 +33,25 @@ def present_alert(alert: Alert) -> dict[str, Any]:
         "error": {"code": alert.error_code, "message": hide(alert.error_message)}
         if alert.error_code
         else None,
-        "task_id": str(alert.task_id),
+        "task_id": None if alert.task_id is None else str(alert.task_id),
         "task_name": alert.task_name,
-        "execution_id": str(alert.execution_id),
+        "execution_id": None if alert.execution_id is None else str(alert.execution_id),
         "count": alert.count,
         "task_count": alert.task_count,
         "first_at": format_instant(alert.first_at),
         "last_at": format_instant(alert.last_at),
         "last_notified_at": _instant(alert.last_notified_at),
         "muted_until": _instant(alert.muted_until),
+        "recovered_at": _instant(alert.recovered_at),
         "closed_at": _instant(alert.closed_at),
     }
+
+
+def severity_of(alert: Alert) -> str:
+    """Return how a console shows it: ``error``, ``warning``, or ``success`` once it is over."""
+    if alert.recovered_at is not None:
+        return "success"
+    return "warning" if KINDS[alert.kind].is_warning else "error"
 
 
 def present_alert_detail(alert: Alert) -> dict[str, Any]:
@@ -45,6 +63,25 @@ def present_alert_detail(alert: Alert) -> dict[str, Any]:
     }
 
 
+def present_rule(rule: AlertRule) -> dict[str, Any]:
+    """Return an alert rule; a built-in one that was never changed has no times."""
+    return {
+        "id": str(rule.id),
+        "name": rule.name,
+        "kind": rule.kind,
+        "scope": rule.scope,
+        "value": rule.value,
+        "threshold": rule.threshold if KINDS[rule.kind].threshold else None,
+        "window_seconds": rule.window_seconds if KINDS[rule.kind].window else None,
+        "urgent": rule.urgent,
+        "enabled": rule.enabled,
+        "built_in": rule.built_in,
+        "version": rule.version,
+        "created_at": _instant(rule.created_at),
+        "updated_at": _instant(rule.updated_at),
+    }
+
+
 def present_delivery(delivery: Delivery) -> dict[str, Any]:
     """Return one line of the delivery log."""
     return {
@@ -53,6 +90,7 @@ def present_delivery(delivery: Delivery) -> dict[str, Any]:
         "user": delivery.membership.user.get_username(),
         "channel": delivery.channel,
         "notice_number": delivery.notice_number,
+        "closing": delivery.closing,
         "status": delivery.status,
         "reason": delivery.reason or None,
         "attempt_count": delivery.attempt_count,

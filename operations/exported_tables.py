@@ -107,7 +107,19 @@ PLAIN = (
         "notifications.Alert",
         "id kind error_signature destination cause task_id task_name execution_id attempt "
         "error_code error_message count task_count first_at last_at notice_number muted_until "
-        "closed_at created_at",
+        "rule_id subject urgent recovered_at flaps ends_at closed_at created_at",
+    ),
+    Plain(
+        "alert_rules",
+        "notifications.AlertRule",
+        "id name kind scope value threshold window_seconds urgent enabled built_in version "
+        "created_at updated_at",
+    ),
+    Plain(
+        "alert_rule_minutes",
+        "notifications.RuleMinute",
+        "rule_id minute ended failed",
+        "rule__tenant_id",
     ),
     Plain("alert_tasks", "notifications.AlertTask", "alert_id task_id", "alert__tenant_id"),
     Plain(

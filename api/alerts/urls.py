@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from django.urls import path
 
-from api.alerts import preference_views, ticket_views, views
+from api.alerts import preference_views, rule_views, ticket_views, views
 
 urlpatterns = [
     path("alerts", views.AlertsView.as_view(), name="alerts"),
     path("alerts/<uuid:alert_id>", views.AlertView.as_view(), name="alert"),
     path("alerts/<uuid:alert_id>/mute", views.MuteAlertView.as_view(), name="alert-mute"),
+    path(
+        "notification-rules", rule_views.NotificationRulesView.as_view(), name="notification-rules"
+    ),
+    path(
+        "notification-rules/<uuid:rule_id>",
+        rule_views.NotificationRuleView.as_view(),
+        name="notification-rule",
+    ),
     path(
         "notification-preferences",
         preference_views.NotificationPreferencesView.as_view(),

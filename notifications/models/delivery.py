@@ -16,7 +16,8 @@ class Delivery(models.Model):
 
     The unique constraint makes a notice exactly one message per member and channel. A claim
     expires, so the death of a sender only delays the message. ``bundled`` deliveries of a burst
-    share one message. ``reached`` are the browsers that have it already.
+    share one message. ``reached`` are the browsers that have it already. ``closing``: the notice
+    says that the alert is over.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -31,6 +32,7 @@ class Delivery(models.Model):
     )
     reason = models.CharField(max_length=20, choices=Suppression.choices, default="")
     bundled = models.BooleanField(default=False)
+    closing = models.BooleanField(default=False, db_default=False)
     attempt_count = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(null=True)
     woken_at = models.DateTimeField(null=True)

@@ -58,6 +58,8 @@ GRANTS: dict[str, str] = {
     # Of tenants.
     "alert_deliveries": _ALL,
     "alert_mutes": _ALL,
+    "alert_rule_minutes": _ALL,
+    "alert_rules": _ALL,
     "alert_tasks": _ALL,
     "alerts": _ALL,
     "api_keys": _ALL,

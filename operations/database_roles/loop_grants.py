@@ -54,6 +54,8 @@ GRANTS: dict[str, str] = {
     # Of tenants.
     "alert_deliveries": _ALL,
     "alert_mutes": "SD",
+    "alert_rule_minutes": _ALL,
+    "alert_rules": _READ,
     "alert_tasks": _ALL,
     "alerts": _ALL,
     "attempts": _ALL,

@@ -58,7 +58,8 @@ _PAGES: dict[Role, str] = {
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
         workers/<path:worker_id> shares objectives usage usage.csv alerts alerts/recent
-        alerts/<uuid:alert_id> settings settings/calendars settings/calendars/<uuid:calendar_id>
+        alerts/<uuid:alert_id> alert-rules settings settings/calendars
+        settings/calendars/<uuid:calendar_id>
         settings/quotas settings/secrets settings/zones settings/try settings/confirm
     """,
     Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
@@ -68,7 +69,8 @@ _PAGES: dict[Role, str] = {
         settings/calendars/<uuid:calendar_id>/edit settings/calendars/<uuid:calendar_id>/import
         settings/members settings/encryption-keys settings/api-keys settings/api-keys/new
         settings/api-keys/<uuid:key_id>/edit settings/api-keys/<uuid:key_id>/rotate
-        settings/secrets/new settings/secrets/named/<str:secret> settings/audit
+        settings/secrets/new settings/secrets/named/<str:secret> settings/audit alert-rules/new
+        alert-rules/<uuid:rule_id>
         settings/audit/export
     """,
 }
@@ -102,6 +104,7 @@ _SENT: dict[Role, str] = {
         settings/members/invitations/<uuid:invitation_id>/resend
         settings/members/invitations/<uuid:invitation_id>/withdraw
         settings/api-keys/<uuid:key_id>/revoke settings/secrets/named/<str:secret>/remove
+        alert-rules/<uuid:rule_id>/delete
     """,
     Role.OWNER: """
         settings/second-factor settings/provider settings/members/<int:member_id>/transfer

@@ -27,6 +27,7 @@ from executions.models import DeadLetter, Erasure, WorkerMinute
 from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.event_subscriptions import create_subscription
 from notifications.services.push_subscriptions import subscribe
+from notifications.services.rules import create_rule
 from shared.actor import COMMAND
 from shared.conf import conf
 from shared.ids import new_id
@@ -173,7 +174,7 @@ def make_world(
         "worker_id": words.worker,
         "pause_id": _pause(tenant, words).id,
         "job_id": _job(tenant, words).id,
-        "alert_id": _alert(letter, words).id,
+        **_alerts(letter, words),
         "erasure_id": _erasure(tenant, words).id,
         "member": member.pk,
         "owner_member": _owners(tenant, words),
@@ -280,6 +281,13 @@ def _alert(letter: DeadLetter, words: Words) -> Alert:
         first_at=letter.created_at,
         last_at=letter.created_at,
     )
+
+
+def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
+    rule = create_rule(
+        letter.tenant_id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
+    )
+    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id}
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:

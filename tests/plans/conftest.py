@@ -102,6 +102,9 @@ class Plans:
                 "doctor",
                 "workflow_limits",
                 "workflow_deadlocks",
+                "time_checks",
+                "timing_targets",
+                "alert_rules",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.
