@@ -134,10 +134,22 @@ PLAIN = (
         "alert_id membership__user__username until",
         "alert__tenant_id",
     ),
+    # Without the URL: it is enough to send to the channel.
+    Plain(
+        "alert_channels",
+        "notifications.AlertChannel",
+        "id name kind service host kinds version created_at updated_at last_sent_at failed_at error",
+    ),
+    Plain(
+        "alert_rule_channels",
+        "notifications.AlertRuleChannel",
+        "channel_id rule_id",
+        "channel__tenant_id",
+    ),
     Plain(
         "alert_deliveries",
         "notifications.Delivery",
-        "id alert_id membership__user__username channel notice_number status reason error "
+        "id alert_id membership__user__username alert_channel_id channel notice_number status reason error "
         "created_at sent_at",
         "alert__tenant_id",
     ),

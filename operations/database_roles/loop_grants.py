@@ -50,8 +50,10 @@ GRANTS: dict[str, str] = {
     "worker_hours": _ALL,
     "worker_minutes": _ALL,
     # Of tenants.
+    "alert_channels": _READ,
     "alert_deliveries": _ALL,
     "alert_mutes": "SD",
+    "alert_rule_channels": _READ,
     "alert_rule_minutes": _ALL,
     "alert_rules": _READ,
     "alert_tasks": _ALL,
