@@ -17,6 +17,7 @@ from django.db.models import Count, Max
 
 from executions.ledger import totals
 from executions.loop.clocks import database_now
+from notifications.channel_notices import plan_for_channels
 from notifications.choices import UNFINISHED, Channel, DeliveryStatus
 from notifications.claims import counted_as
 from notifications.incidents import DIGEST_AFTER, QUIET_AFTER
@@ -51,12 +52,24 @@ def plan_due_notices() -> list[Notice]:
     planner = _Planner(now, telling, recipients)
     notices = [planner.plan(alert) for alert in telling]
     _settle([alert for alert in alerts if alert not in telling], now)
+    deliveries = planner.deliveries + _to_channels(alerts, telling, now)
     fields = ["notice_number", "notified_count", "last_notified_at", "next_notice_at", "closed_at"]
     Alert.objects.bulk_update(alerts, fields)
-    Delivery.objects.bulk_create(planner.deliveries, batch_size=1000)
-    ended = (one for one in planner.deliveries if one.status not in UNFINISHED)
+    Delivery.objects.bulk_create(deliveries, batch_size=1000)
+    ended = (one for one in deliveries if one.status not in UNFINISHED)
     totals.add(Counter(counted_as(one.channel, one.status) for one in ended))
     return notices
+
+
+def _to_channels(
+    alerts: Sequence[Alert], telling: Sequence[Alert], now: datetime
+) -> list[Delivery]:
+    """Return the deliveries to shared channels: of alerts with news, and of those that ended."""
+    closed = [alert for alert in alerts if alert.closed_at is not None]
+    for alert in closed:
+        alert.notice_number += 1
+    told = plan_for_channels(telling, now)
+    return told + plan_for_channels(closed, now, closing=True)
 
 
 def seconds_until_due() -> float | None:

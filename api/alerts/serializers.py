@@ -20,7 +20,7 @@ from api.protocol.serializers import (
     StrictSerializer,
     StrictUUIDField,
 )
-from notifications.choices import AlertKind, Channel, DeliveryStatus, Suppression
+from notifications.choices import DELIVERED_BY, AlertKind, DeliveryStatus, Suppression
 from notifications.services.alerts import MOST_MINUTES
 
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -151,13 +151,22 @@ class AlertSerializer(serializers.Serializer[object]):
     closed_at = StrictDateTimeField(allow_null=True)
 
 
+class DeliveryChannel(serializers.Serializer[object]):
+    """The shared channel that a message went to."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+
+
 class DeliverySerializer(serializers.Serializer[object]):
     """One line of the delivery log."""
 
     id = serializers.UUIDField()
-    member = serializers.IntegerField()
-    user = serializers.CharField()
-    channel = serializers.ChoiceField(choices=Channel.values)
+    member = serializers.IntegerField(allow_null=True)
+    user = serializers.CharField(allow_null=True)
+    alert_channel = DeliveryChannel(allow_null=True)
+    channel = serializers.ChoiceField(choices=[value for value, _ in DELIVERED_BY])
+    closing = serializers.BooleanField(help_text="Whether it says that the alert is over.")
     notice_number = serializers.IntegerField()
     status = serializers.ChoiceField(choices=DeliveryStatus.values)
     reason = serializers.ChoiceField(choices=Suppression.values, allow_null=True)

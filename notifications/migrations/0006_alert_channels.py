@@ -3,10 +3,11 @@
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
+from django.db import migrations, models
+
 import notifications.models.alert_channel
 import shared.fields
 import shared.ids
-from django.db import migrations, models
 
 
 class Migration(migrations.Migration):

@@ -7,21 +7,21 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from notifications.choices import ALERT_KINDS, ChannelKind
+from notifications.choices import ALERT_KINDS, AlertKind, ChannelKind
 from shared.fields import SealedField
 from shared.ids import new_id
 
 
 def heard_by_default() -> list[str]:
     """Return the default of a new channel: every kind but first failures."""
-    return [kind for kind in ALERT_KINDS if kind != "first_failure"]
+    return [kind for kind in ALERT_KINDS if kind != AlertKind.FIRST_FAILURE]
 
 
 class AlertChannel(models.Model):
     """A webhook or a chat or paging service that a tenant shares.
 
-    ``sealed_url`` is a right by itself, sealed under the row's id; ``service`` and ``host`` are what
-    may be shown of it. Alerts of the built-in rules of ``kinds`` go there, and those of the rules
+    ``sealed_url`` is a right by itself, sealed under the row's id; ``service`` and ``host`` are
+    what may be shown of it. Alerts of the built-in rules of ``kinds`` go there, and those of the rules
     in :class:`AlertRuleChannel`. ``error`` is that of the last message, and empty after a success.
     """
 

@@ -19,7 +19,7 @@ from typing import Any
 from notifications.transports.answers import Answer, answer_of, refusal_of, without_parts_of
 from notifications.transports.errors import TransportError
 from notifications.transports.guarded_requests import Exchange, GuardedRequests, exchange
-from shared.addresses import UrlError, host_of
+from shared.addresses import UrlError
 from shared.conf import conf
 
 MAX_URL_LENGTH = 2048
@@ -113,6 +113,16 @@ class ChatMessage:
     body: str
     alert_id: str
     closing: bool = False
+
+
+def keeps_incidents(scheme: str) -> bool:
+    """Return whether the service keeps an incident for each alert, so none may be bundled."""
+    return scheme in SERVICES and bool(SERVICES[scheme].incident)
+
+
+def title_of(scheme: str) -> str:
+    """Return the service's name for people."""
+    return SERVICES[scheme].title if scheme in SERVICES else "Webhook"
 
 
 def read_chat_url(url: str) -> ChatPlace:

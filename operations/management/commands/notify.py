@@ -14,6 +14,7 @@ from django.db.models import Q
 from notifications.choices import AlertKind, Channel
 from notifications.models import Alert, Delivery, PushSubscription
 from notifications.presentation import (
+    RECEIVERS,
     present_delivery,
     present_preference,
     present_subscription,
@@ -31,7 +32,7 @@ from shared.exceptions import FieldError, InvalidInput, NotFound
 from tenants.models import Membership
 from tenants.services import get_tenant
 
-_COLUMNS = ("created_at", "channel", "user", "status", "reason", "attempt_count", "error")
+_COLUMNS = ("created_at", "channel", "receiver", "status", "reason", "attempt_count", "error")
 _BROWSER_COLUMNS = ("id", "member", "push_service", "created_at", "last_used_at", "error")
 _WISHES = ("email_events", "push_events", "console_events", "email_address", "timezone")
 _MOST = 1000
@@ -54,15 +55,21 @@ def _log(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     if not 1 <= options["limit"] <= _MOST:
         message = f"Give 1 to {_MOST}."
         raise InvalidInput([FieldError("--limit", "invalid", message)], message)
-    found = Delivery.objects.select_related("membership__user").order_by("-created_at", "-id")
+    found = Delivery.objects.select_related(*RECEIVERS).order_by("-created_at", "-id")
     if options["tenant"]:
         found = found.filter(alert__tenant=get_tenant(options["tenant"]))
     if options["status"]:
         found = found.filter(status=options["status"].upper())
     limited = found[: options["limit"]]
     rows = [{**present_delivery(row), "alert_id": str(row.alert_id)} for row in limited]
-    lines = table(_COLUMNS, [[row[name] for name in _COLUMNS] for row in rows])
+    lines = table(_COLUMNS, [[_column(row, name) for name in _COLUMNS] for row in rows])
     command.emit(options, {"deliveries": rows}, lines)
+
+
+def _column(row: Mapping[str, Any], name: str) -> Any:
+    if name == "receiver":
+        return row["user"] or row["alert_channel"]["name"]
+    return row[name]
 
 
 def _mute(command: PunctualCommand, options: Mapping[str, Any]) -> None:
