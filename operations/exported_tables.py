@@ -138,7 +138,8 @@ PLAIN = (
     Plain(
         "alert_channels",
         "notifications.AlertChannel",
-        "id name kind service host kinds version created_at updated_at last_sent_at failed_at error",
+        "id name kind service host kinds version created_at updated_at last_sent_at failed_at "
+        "error",
     ),
     Plain(
         "alert_rule_channels",
@@ -149,8 +150,8 @@ PLAIN = (
     Plain(
         "alert_deliveries",
         "notifications.Delivery",
-        "id alert_id membership__user__username alert_channel_id channel notice_number status reason error "
-        "created_at sent_at",
+        "id alert_id membership__user__username alert_channel_id channel notice_number status "
+        "reason error created_at sent_at",
         "alert__tenant_id",
     ),
     Plain(
