@@ -38,7 +38,7 @@ def plan_for_channels(
     """Return the deliveries of the alerts' newest notices to the channels of their tenants.
 
     ``closing``: the notices say that the alerts are over; they go to the channels that were told of
-    them, or are about to be.
+    them, or are about to be. The end of an alert that none was told of is told as its news.
     """
     tenants = {alert.tenant_id for alert in alerts}
     channels = list(channels_of(tenants)) if tenants else []
@@ -84,7 +84,7 @@ class _Planner:
 
     def _has_news(self, alert: Alert, channel: AlertChannel) -> bool:
         pair = (alert.pk, channel.pk)
-        if self._closing:
+        if self._closing and alert.notice_number > 1:
             return bool(self._told.get(pair, set()) - _NOT_TOLD)
         # A waiting message will show the new count.
         fresh = pair not in self._waiting and self._shown.get(pair, 0) < alert.count

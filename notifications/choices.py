@@ -30,6 +30,13 @@ class AlertKind(models.TextChoices):
 
 #: The kinds of alerts and rules: all but that of the closing message.
 ALERT_KINDS = tuple(kind for kind in AlertKind.values if kind != AlertKind.RECOVERED)
+#: The kinds that count executions by the cause of their failure.
+OF_FAILURES = (
+    AlertKind.FIRST_FAILURE,
+    AlertKind.FINAL_FAILURE,
+    AlertKind.FAILURES_IN_A_ROW,
+    AlertKind.COMPENSATION_FAILED,
+)
 
 
 class RuleScope(models.TextChoices):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, time
 from typing import Any
 
+from notifications.alert_kinds import KINDS
 from notifications.models import (
     Alert,
     AlertChannel,
@@ -25,6 +26,9 @@ def present_alert(alert: Alert) -> dict[str, Any]:
     return {
         "id": str(alert.id),
         "kind": alert.kind,
+        "rule_id": None if alert.rule_id is None else str(alert.rule_id),
+        "subject": alert.subject,
+        "urgent": alert.urgent,
         "title": alert.title,
         "cause": alert.cause,
         "error_signature": alert.error_signature,
@@ -32,17 +36,25 @@ def present_alert(alert: Alert) -> dict[str, Any]:
         "error": {"code": alert.error_code, "message": hide(alert.error_message)}
         if alert.error_code
         else None,
-        "task_id": str(alert.task_id),
+        "task_id": None if alert.task_id is None else str(alert.task_id),
         "task_name": alert.task_name,
-        "execution_id": str(alert.execution_id),
+        "execution_id": None if alert.execution_id is None else str(alert.execution_id),
         "count": alert.count,
         "task_count": alert.task_count,
         "first_at": format_instant(alert.first_at),
         "last_at": format_instant(alert.last_at),
         "last_notified_at": _instant(alert.last_notified_at),
         "muted_until": _instant(alert.muted_until),
+        "recovered_at": _instant(alert.recovered_at),
         "closed_at": _instant(alert.closed_at),
     }
+
+
+def severity_of(alert: Alert) -> str:
+    """Return how a console shows it: ``error``, ``warning``, or ``success`` once it is over."""
+    if alert.recovered_at is not None:
+        return "success"
+    return "warning" if KINDS[alert.kind].is_warning else "error"
 
 
 def present_alert_detail(alert: Alert) -> dict[str, Any]:
@@ -63,8 +75,8 @@ def present_delivery(delivery: Delivery) -> dict[str, Any]:
         "user": membership.user.get_username() if membership else None,
         "alert_channel": {"id": str(channel.id), "name": channel.name} if channel else None,
         "channel": delivery.channel,
-        "closing": delivery.closing,
         "notice_number": delivery.notice_number,
+        "closing": delivery.closing,
         "status": delivery.status,
         "reason": delivery.reason or None,
         "attempt_count": delivery.attempt_count,

@@ -107,7 +107,7 @@ PLAIN = (
         "notifications.Alert",
         "id kind error_signature destination cause task_id task_name execution_id attempt "
         "error_code error_message count task_count first_at last_at notice_number muted_until "
-        "rule_id subject urgent recovered_at flaps closed_at created_at",
+        "rule_id subject urgent recovered_at flaps ends_at closed_at created_at",
     ),
     Plain(
         "alert_rules",
@@ -121,13 +121,7 @@ PLAIN = (
         "rule_id minute ended failed",
         "rule__tenant_id",
     ),
-    Plain("failure_streaks", "notifications.FailureStreak", "task_id failures"),
-    Plain(
-        "alert_tasks",
-        "notifications.AlertTask",
-        "alert_id task_id recovered_at",
-        "alert__tenant_id",
-    ),
+    Plain("alert_tasks", "notifications.AlertTask", "alert_id task_id", "alert__tenant_id"),
     Plain(
         "alert_mutes",
         "notifications.AlertMute",

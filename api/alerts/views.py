@@ -14,7 +14,7 @@ from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
-from notifications.choices import AlertKind
+from notifications.choices import ALERT_KINDS
 from notifications.models import Alert
 from notifications.presentation import present_alert, present_alert_detail
 from notifications.services.alerts import get_alert, mute_alert
@@ -26,7 +26,7 @@ class AlertsView(PunctualView):
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
-            "kind": choice(*AlertKind.values, description="Of this kind."),
+            "kind": choice(*ALERT_KINDS, description="Of this kind."),
             "open": boolean("Only open or only closed ones."),
         }
     }

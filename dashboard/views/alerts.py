@@ -14,14 +14,14 @@ from api.protocol.query import choice
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
 from executions.loop.clocks import database_now
-from notifications.choices import AlertKind, Channel
+from notifications.choices import ALERT_KINDS, AlertKind, Channel
 from notifications.models import Alert, Delivery
-from notifications.presentation import present_alert, present_alert_detail
+from notifications.presentation import present_alert, present_alert_detail, severity_of
 from notifications.services.alerts import get_alert, mute_alert
 from shared.exceptions import FieldError, InvalidInput
 from tenants.choices import Role
 
-_PARAMETERS = {"kind": choice(*AlertKind.values)}
+_PARAMETERS = {"kind": choice(*ALERT_KINDS)}
 MUTES = (("60", "1 hour"), ("480", "8 hours"), ("1440", "a day"), ("0", "no longer"))
 #: Missed toasts that a page asks for after a gap; the alerts' page has all.
 _RECENT = 4
@@ -36,11 +36,14 @@ def alerts(request: ConsoleRequest) -> HttpResponse:
     if query["kind"]:
         found = found.filter(kind=query["kind"])
     listed = read_page(found, query, present=_presented, order=("-created_at", "-id"))
+    of_tenant = Alert.objects.filter(tenant_id=request.visitor.tenant.pk)
+    kinds_found = set(of_tenant.values_list("kind", flat=True).distinct())
     kinds = [
         {"label": "All", "value": "", "here": not query["kind"]},
         *(
             {"label": label, "value": value, "here": value == query["kind"]}
             for value, label in AlertKind.choices
+            if value in kinds_found or value == query["kind"]
         ),
     ]
     return render(request, "dashboard/alerts.html", {**listed, "query": query, "kinds": kinds})
@@ -98,10 +101,9 @@ def _recent(request: ConsoleRequest) -> HttpResponse:
 
 
 def _toast(alert: Alert) -> dict[str, Any]:
-    final = alert.kind == AlertKind.FINAL_FAILURE
     return {
         "id": str(alert.pk),
-        "severity": "error" if final else "warning",
+        "severity": severity_of(alert),
         "title": alert.title,
         "url": reverse("dashboard:alert", args=[alert.pk]),
     }

@@ -69,16 +69,17 @@ def settings(request: ConsoleRequest) -> HttpResponse:
         "dashboard/settings.html",
         {
             "chosen": chosen,
-            "channels": [
+            "channels": [label for _, label in _CHANNELS],
+            "events": [
                 {
-                    "name": name,
-                    "label": label,
-                    "events": [
-                        {"value": value, "label": text, "on": value in chosen[name]}
-                        for value, text in AlertKind.choices
+                    "value": value,
+                    "label": text,
+                    "channels": [
+                        {"name": name, "label": label, "on": value in chosen[name]}
+                        for name, label in _CHANNELS
                     ],
                 }
-                for name, label in _CHANNELS
+                for value, text in AlertKind.choices
             ],
             "browsers": [present_subscription(one) for one in browsers],
             "push_key": public_key() or "",

@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("minute", models.PositiveIntegerField()),
+                ("minute", models.DateTimeField()),
                 ("ended", models.PositiveBigIntegerField()),
                 ("failed", models.PositiveBigIntegerField()),
                 (
@@ -150,22 +150,6 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
-        ),
-        migrations.CreateModel(
-            name="FailureStreak",
-            fields=[
-                ("task_id", models.UUIDField(primary_key=True, serialize=False)),
-                ("failures", models.PositiveBigIntegerField()),
-                (
-                    "tenant",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="tenants.tenant",
-                    ),
-                ),
-            ],
-            options={"db_table": "failure_streaks"},
         ),
         migrations.RemoveConstraint(model_name="alert", name="one_open_alert_per_cause"),
         migrations.RemoveConstraint(model_name="alert", name="alert_kind_is_known"),
@@ -201,7 +185,7 @@ class Migration(migrations.Migration):
             field=models.PositiveIntegerField(db_default=0, default=0),
         ),
         migrations.AddField(
-            model_name="alerttask", name="recovered_at", field=models.DateTimeField(null=True)
+            model_name="alert", name="ends_at", field=models.DateTimeField(null=True)
         ),
         migrations.AddField(
             model_name="delivery",

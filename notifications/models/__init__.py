@@ -5,7 +5,7 @@ from __future__ import annotations
 from notifications.models.alert import Alert, AlertTask
 from notifications.models.alert_channel import AlertChannel, AlertRuleChannel
 from notifications.models.alert_mute import AlertMute
-from notifications.models.alert_rule import AlertRule, FailureStreak, RuleMinute
+from notifications.models.alert_rule import AlertRule, RuleMinute
 from notifications.models.delivery import Delivery
 from notifications.models.notification_preference import NotificationPreference
 from notifications.models.push_subscription import PushSubscription
@@ -18,7 +18,6 @@ __all__ = [
     "AlertRuleChannel",
     "AlertTask",
     "Delivery",
-    "FailureStreak",
     "NotificationPreference",
     "PushSubscription",
     "RuleMinute",

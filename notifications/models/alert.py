@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from notifications.choices import ALERT_KINDS, AlertKind
+from notifications.choices import ALERT_KINDS, OF_FAILURES, AlertKind
 from shared.ids import new_id
 
 
@@ -20,7 +20,8 @@ class Alert(models.Model):
     rule, also where the tenant has changed it. ``next_notice_at`` is the time at which the alerter
     has to decide on a notice or close the alert. ``recovered_at`` says since when the condition
     no longer holds; an alert that only became quiet has none. ``flaps`` counts how often it came
-    back after that. ``urgent`` alerts reach members in their quiet hours.
+    back after that. ``ends_at`` is when the condition ends by itself, as a budget's period does.
+    ``urgent`` alerts reach members in their quiet hours.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -51,6 +52,7 @@ class Alert(models.Model):
     muted_until = models.DateTimeField(null=True)
     recovered_at = models.DateTimeField(null=True)
     flaps = models.PositiveIntegerField(default=0, db_default=0)
+    ends_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
@@ -85,6 +87,10 @@ class Alert(models.Model):
     @property
     def title(self) -> str:
         """Return one line: the task, the cause and the count."""
+        if self.kind not in OF_FAILURES:
+            return f"{self.task_name}: {self.cause}" if self.task_name else self.cause
+        if self.kind == AlertKind.FAILURES_IN_A_ROW:
+            return f"{self.count} failures in a row: {self.task_name}: {self.cause}"
         attempts = "attempt" if self.attempt == 1 else "attempts"
         if self.count > 1:
             tasks = self.task_name if self.task_count <= 1 else f"{self.task_count} tasks"
@@ -93,14 +99,10 @@ class Alert(models.Model):
 
 
 class AlertTask(models.Model):
-    """A task of an alert; ``task_count`` counts these rows.
-
-    ``recovered_at`` is the time of its success since its last failure that the alert counted.
-    """
+    """A task of an alert; ``task_count`` counts these rows."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="tasks")
     task_id = models.UUIDField()
-    recovered_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "alert_tasks"

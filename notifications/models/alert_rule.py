@@ -66,12 +66,11 @@ class AlertRule(models.Model):
 class RuleMinute(models.Model):
     """How many executions that a rule covers ended in one minute, and how many of them failed.
 
-    ``minute`` counts minutes since 1970, as in ``minute_stats``. Only rules that look back over a
-    window have rows; rows behind the window are removed.
+    Only rules that look back over a window have rows; rows behind the window are removed.
     """
 
     rule = models.ForeignKey(AlertRule, on_delete=models.CASCADE, related_name="minutes")
-    minute = models.PositiveIntegerField()
+    minute = models.DateTimeField()
     ended = models.PositiveBigIntegerField()
     failed = models.PositiveBigIntegerField()
 
@@ -83,20 +82,3 @@ class RuleMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rule_id} {self.minute}"
-
-
-class FailureStreak(models.Model):
-    """How many executions of a task have failed for good since its last success.
-
-    A task without a row has none. Rows are kept for tasks that a rule covers.
-    """
-
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE, related_name="+")
-    task_id = models.UUIDField(primary_key=True)
-    failures = models.PositiveBigIntegerField()
-
-    class Meta:
-        db_table = "failure_streaks"
-
-    def __str__(self) -> str:
-        return f"{self.task_id} {self.failures}"

@@ -74,7 +74,6 @@ GRANTS: dict[str, str] = {
     "ended_workflow_runs": _ALL,
     "events": _ADDED,
     "executions": _ALL,
-    "failure_streaks": _ALL,
     "idempotency_records": _ALL,
     "invitations": _ALL,
     "memberships": _ALL,

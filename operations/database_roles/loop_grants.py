@@ -71,7 +71,6 @@ GRANTS: dict[str, str] = {
     "events": _KEPT,
     # Rows are locked by this name; they are changed by those of its parts.
     "executions": _CHANGED,
-    "failure_streaks": _ALL,
     "idempotency_records": "SUD",
     "named_secrets": _READ,
     "open_executions": _ALL,
