@@ -59,7 +59,7 @@ _PAGES: dict[Role, str] = {
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
         workers/<path:worker_id> shares usage usage.csv alerts alerts/recent
         alerts/<uuid:alert_id> settings settings/calendars settings/calendars/<uuid:calendar_id>
-        settings/quotas settings/secrets settings/zones settings/try settings/confirm
+        settings/quotas settings/channels settings/secrets settings/zones settings/try settings/confirm
     """,
     Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
     Role.ADMIN: """
@@ -68,7 +68,8 @@ _PAGES: dict[Role, str] = {
         settings/calendars/<uuid:calendar_id>/edit settings/calendars/<uuid:calendar_id>/import
         settings/members settings/encryption-keys settings/api-keys settings/api-keys/new
         settings/api-keys/<uuid:key_id>/edit settings/api-keys/<uuid:key_id>/rotate
-        settings/secrets/new settings/secrets/named/<str:secret> settings/audit
+        settings/channels/new settings/channels/<uuid:channel_id>
+        settings/channels/<uuid:channel_id>/test settings/secrets/new settings/secrets/named/<str:secret> settings/audit
         settings/audit/export
     """,
 }
@@ -102,6 +103,7 @@ _SENT: dict[Role, str] = {
         settings/members/invitations/<uuid:invitation_id>/resend
         settings/members/invitations/<uuid:invitation_id>/withdraw
         settings/api-keys/<uuid:key_id>/revoke settings/secrets/named/<str:secret>/remove
+        settings/channels/<uuid:channel_id>/remove
     """,
     Role.OWNER: """
         settings/second-factor settings/provider settings/members/<int:member_id>/transfer
@@ -112,6 +114,7 @@ _SENT: dict[Role, str] = {
 _JUDGED_FIRST = {
     "settings/try",
     "settings/confirm",
+    "settings/channels/<uuid:channel_id>/test",
     "settings/calendars/<uuid:calendar_id>/import",
     "settings/api-keys/<uuid:key_id>/rotate",
 }

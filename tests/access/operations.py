@@ -17,6 +17,7 @@ _TASK = "/v1/tasks/{task_id}"
 _CALENDAR = "/v1/calendars/{calendar_id}"
 _SECRET = "/v1/secrets/{secret}"
 _NEW_SECRET = {"name": "made", "value": "made-value", "hosts": ["*"]}
+_NEW_CHANNEL = {"name": "made", "kind": "webhook", "url": "https://made.example.com/x"}
 _LETTER = "/v1/dlq/{letter_id}"
 _FLOW = "/v1/workflows/{workflow_id}"
 _RUN = "/v1/workflow-runs/{run_id}"
@@ -328,6 +329,12 @@ OPERATIONS: tuple[Operation, ...] = (
         foreign=400,
         seen_with="admin",
     ),
+    _op("list_channels", "GET /v1/channels", "read"),
+    _op("get_channel", "GET /v1/channels/{channel_id}", "read"),
+    _op("create_channel", "POST /v1/channels", "admin", body=_NEW_CHANNEL),
+    _op("change_channel", "PATCH /v1/channels/{channel_id}", "admin", body={"kinds": []}),
+    _op("test_channel", "POST /v1/channels/{channel_id}/test", "admin", body={}),
+    _op("remove_channel", "DELETE /v1/channels/{channel_id}", "admin"),
     _op("list_push_subscriptions", "GET /v1/push-subscriptions", "admin"),
     _op(
         "create_push_subscription",

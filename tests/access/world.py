@@ -51,6 +51,7 @@ from tests.factories import (
     start,
 )
 from tests.notifications.cast import make_member
+from tests.support.alert_channels import make_channel
 from tests.support.api import make_tenant
 from tests.support.calendars import make_calendar
 from tests.support.named_secrets import make_secret
@@ -167,6 +168,7 @@ def make_world(
         "running_id": running.id,
         "calendar_id": calendar.id,
         "secret": _secret(tenant, words),
+        "channel_id": _channel(tenant, words),
         "pool": words.pool,
         "host": words.host,
         "worker_id": words.worker,
@@ -236,6 +238,12 @@ def _workflow(tenant: Tenant, words: Words) -> dict[str, UUID]:
 def _secret(tenant: Tenant, words: Words) -> str:
     make_secret(tenant, words.secret, f"{words.none}-named", hosts=[words.host])
     return words.secret
+
+
+def _channel(tenant: Tenant, words: Words) -> UUID:
+    """Add a channel whose path is the right to send to it."""
+    url = f"https://{words.host}/{words.none}-channel"
+    return make_channel(tenant, f"{words.readers}-channel", url=url).pk
 
 
 def _pause(tenant: Tenant, words: Words) -> Pause:

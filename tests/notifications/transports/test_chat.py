@@ -31,7 +31,7 @@ _SLACK = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
 _KEY = "a1b2c3d4-a1b2-a1b2-a1b2-a1b2c3d4e5f6"
 #: URL -> the host that its message goes to.
 EXAMPLES = {
-    "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ": "hooks.slack.com",
+    f"https://hooks.slack.com/services/{_SLACK.removeprefix('slack://')}": "hooks.slack.com",
     _SLACK: "hooks.slack.com",
     "slack://xoxb-1234-1234-4ddbc191d40ee098cbaae6f3523ada2d/#alerts": "slack.com",
     "https://discord.com/api/webhooks/0000000000/AAAAAAAAAAAAAAAAAAAAAAAA": "discord.com",

@@ -43,9 +43,9 @@ def test_a_call_is_made_as_the_library_would_make_it(monkeypatch: pytest.MonkeyP
 
 
 def test_a_private_address_is_not_called() -> None:
-    with http_receiver() as receiver, exchange() as made:
-        with pytest.raises(requests.RequestException):
-            CLIENT.get(receiver.url)
+    unreached = pytest.raises(requests.RequestException)
+    with http_receiver() as receiver, exchange() as made, unreached:
+        CLIENT.get(receiver.url)
 
     assert receiver.requests == []
     assert made.error is not None

@@ -1,0 +1,133 @@
+"""Which channels hear of an alert, once for each notice, and how a storm is bundled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from notifications.channel_notices import hears
+from notifications.models import Alert, AlertChannel, AlertRule, Delivery
+from notifications.notices import plan_due_notices
+from tests.factories import make_tenant
+from tests.notifications.cast import pass_time
+from tests.support.alert_channels import make_channel
+from tests.support.alerts import make_alert
+from tests.support.suspending import suspend
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CHAT = {"kind": "chat", "url": "ntfys://ntfy.example.com/topic"}
+PAGER = {"kind": "chat", "url": f"pagerduty://{'a' * 32}@{'b' * 20}"}
+
+
+def owed(**which: Any) -> list[tuple[Any, int, bool, str]]:
+    rows = Delivery.objects.filter(alert_channel__isnull=False, **which).order_by("id")
+    return list(rows.values_list("alert_id", "notice_number", "closing", "status"))
+
+
+def grow(alert: Alert) -> None:
+    Alert.objects.filter(pk=alert.pk).update(count=alert.count + 1)
+
+
+def test_a_channel_gets_the_kinds_that_it_names_of_its_own_tenant() -> None:
+    tenant, other = make_tenant("Alpha"), make_tenant("Beta")
+    make_channel(tenant, kinds=["final_failure"])
+    make_channel(other)
+    final = make_alert(tenant)
+    make_alert(tenant, kind="first_failure")
+
+    plan_due_notices()
+
+    assert owed() == [(final.id, 1, False, "PENDING")]
+
+
+def test_an_own_rule_is_heard_by_the_channels_that_name_it_alone() -> None:
+    tenant = make_tenant()
+    rule = AlertRule.objects.create(tenant=tenant, name="mine", kind="final_failure")
+    named = make_channel(tenant, "named", kinds=[], rules=[str(rule.pk)])
+    make_channel(tenant, "of kinds", kinds=["final_failure"])
+    alert = make_alert(tenant)
+    Alert.objects.update(rule=rule)
+
+    plan_due_notices()
+
+    assert Delivery.objects.get(alert_channel__isnull=False).alert_channel == named
+    alert.refresh_from_db()
+    assert [hears(one, alert) for one in AlertChannel.objects.order_by("name")] == [True, False]
+
+
+def test_a_waiting_message_covers_later_counts() -> None:
+    tenant = make_tenant()
+    make_channel(tenant)
+    alert = make_alert(tenant)
+    plan_due_notices()
+
+    grow(alert)
+    pass_time(minutes=6)
+    plan_due_notices()
+    assert owed() == [(alert.id, 1, False, "PENDING")]
+
+    Delivery.objects.update(status="SENT", count_shown=2)
+    grow(alert)
+    Alert.objects.update(count=4)
+    pass_time(minutes=6)
+    plan_due_notices()
+    assert owed() == [(alert.id, 1, False, "SENT"), (alert.id, 3, False, "PENDING")]
+
+
+def test_the_end_goes_to_those_that_were_told() -> None:
+    tenant = make_tenant()
+    make_channel(tenant, "told")
+    alert = make_alert(tenant)
+    plan_due_notices()
+    make_channel(tenant, "too late")
+
+    pass_time(minutes=16)
+    plan_due_notices()
+
+    alert.refresh_from_db()
+    assert alert.closed_at is not None
+    assert owed() == [(alert.id, 1, False, "PENDING"), (alert.id, 2, True, "PENDING")]
+
+
+@pytest.mark.parametrize("status", ["FAILED", "SUPPRESSED"])
+def test_who_was_not_told_hears_of_no_end(status: str) -> None:
+    tenant = make_tenant()
+    make_channel(tenant)
+    make_alert(tenant)
+    plan_due_notices()
+    Delivery.objects.update(status=status, reason="muted")
+
+    pass_time(minutes=16)
+    plan_due_notices()
+
+    assert len(owed()) == 1
+
+
+def test_a_storm_is_bundled_for_people_and_told_one_by_one_to_programs() -> None:
+    tenant = make_tenant()
+    for name, parts in (("people", CHAT), ("pager", PAGER), ("program", {})):
+        make_channel(tenant, name, **parts)
+    for number in range(15):
+        make_alert(tenant, number)
+
+    plan_due_notices()
+
+    bundled = {
+        name: Delivery.objects.filter(alert_channel__name=name, bundled=True).count()
+        for name in ("people", "pager", "program")
+    }
+    assert bundled == {"people": 5, "pager": 0, "program": 0}
+    assert len(owed()) == 45
+
+
+def test_a_suspended_tenants_channels_are_told_nothing() -> None:
+    tenant = make_tenant()
+    make_channel(tenant)
+    make_alert(tenant)
+    suspend(tenant)
+
+    plan_due_notices()
+
+    found = Delivery.objects.get(alert_channel__isnull=False)
+    assert (found.status, found.reason) == ("SUPPRESSED", "tenant_suspended")
