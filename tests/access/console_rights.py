@@ -59,7 +59,8 @@ _PAGES: dict[Role, str] = {
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
         workers/<path:worker_id> shares usage usage.csv alerts alerts/recent
         alerts/<uuid:alert_id> settings settings/calendars settings/calendars/<uuid:calendar_id>
-        settings/quotas settings/channels settings/secrets settings/zones settings/try settings/confirm
+        settings/quotas settings/channels settings/secrets settings/zones settings/try
+        settings/confirm
     """,
     Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
     Role.ADMIN: """
@@ -69,7 +70,8 @@ _PAGES: dict[Role, str] = {
         settings/members settings/encryption-keys settings/api-keys settings/api-keys/new
         settings/api-keys/<uuid:key_id>/edit settings/api-keys/<uuid:key_id>/rotate
         settings/channels/new settings/channels/<uuid:channel_id>
-        settings/channels/<uuid:channel_id>/test settings/secrets/new settings/secrets/named/<str:secret> settings/audit
+        settings/channels/<uuid:channel_id>/test settings/secrets/new
+        settings/secrets/named/<str:secret> settings/audit
         settings/audit/export
     """,
 }

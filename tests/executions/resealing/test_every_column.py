@@ -43,8 +43,8 @@ from tests.executions.resealing.stored import (
     seal_all,
 )
 from tests.factories import ACTOR, make_task, once
-from tests.support.api import make_client
 from tests.support.alert_channels import make_channel
+from tests.support.api import make_client
 from tests.support.named_secrets import make_secret, using
 from workflows.sealed import open_input, open_items, open_output, open_retry, open_signal
 
