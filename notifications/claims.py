@@ -54,12 +54,17 @@ class Claim:
 
 
 def claimable(now: datetime) -> Q:
-    """Return the condition of claimable deliveries: due, or with a claim that has expired.
+    """Return the condition of claimable deliveries: due, or with a claim that has expired."""
+    due = Q(status=DeliveryStatus.PENDING, next_attempt_at__lte=now)
+    expired = Q(status=DeliveryStatus.SENDING, claimed_until__lte=now)
+    return (due | expired) & in_turn()
+
+
+def in_turn() -> Q:
+    """Return the condition of deliveries that wait for no other one.
 
     The notice of an alert's end waits for earlier ones to the same receiver.
     """
-    due = Q(status=DeliveryStatus.PENDING, next_attempt_at__lte=now)
-    expired = Q(status=DeliveryStatus.SENDING, claimed_until__lte=now)
     earlier = Delivery.objects.filter(
         Q(membership=OuterRef("membership")) | Q(alert_channel=OuterRef("alert_channel")),
         alert=OuterRef("alert"),
@@ -67,7 +72,7 @@ def claimable(now: datetime) -> Q:
         closing=False,
         status__in=UNFINISHED,
     )
-    return (due | expired) & (Q(closing=False) | ~Exists(earlier))
+    return Q(closing=False) | ~Exists(earlier)
 
 
 def counted_as(channel: str, status: str) -> str:

@@ -26,6 +26,7 @@ from notifications.claims import (
     claimable,
     failed,
     finish,
+    in_turn,
     note_reached,
     sent,
 )
@@ -223,7 +224,9 @@ def _prune_now_and_then() -> None:
 
 
 def _seconds_until_due() -> float:
-    waiting = Delivery.objects.filter(status=DeliveryStatus.PENDING, woken_at__isnull=True)
+    waiting = Delivery.objects.filter(
+        in_turn(), status=DeliveryStatus.PENDING, woken_at__isnull=True
+    )
     at = waiting.order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
     if at is None:
         return _LONGEST_SLEEP_SECONDS
