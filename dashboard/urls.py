@@ -6,6 +6,7 @@ from django.urls import path
 
 from dashboard.views import (
     account,
+    alert_rules,
     alerts,
     api_keys,
     audit,
@@ -152,6 +153,14 @@ urlpatterns = [
     path("alerts/recent", alerts.recent, name="recent_alerts"),
     path("alerts/<uuid:alert_id>", alerts.alert, name="alert"),
     path("alerts/<uuid:alert_id>/mute", alerts.mute, name="alert_mute"),
+    path("alert-rules", alert_rules.alert_rules, name="alert_rules"),
+    path("alert-rules/new", alert_rules.alert_rule_new, name="alert_rule_new"),
+    path("alert-rules/<uuid:rule_id>", alert_rules.alert_rule_edit, name="alert_rule_edit"),
+    path(
+        "alert-rules/<uuid:rule_id>/delete",
+        alert_rules.alert_rule_delete,
+        name="alert_rule_delete",
+    ),
     # a person's own account
     path("account", account.account, name="account"),
     path("account/password", account.change_password, name="account_password"),

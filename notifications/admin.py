@@ -12,11 +12,13 @@ from notifications.models import (
     Alert,
     AlertChannel,
     AlertMute,
+    AlertRule,
     AlertRuleChannel,
     AlertTask,
     Delivery,
     NotificationPreference,
     PushSubscription,
+    RuleMinute,
 )
 from shared.addresses import host_of
 from shared.admin import ProductAdmin
@@ -35,6 +37,29 @@ class AlertAdmin(ProductAdmin):
     list_scopes = {"tenant": "tenant_id"}
     search_fields = ("=id", "=task_id", "=execution_id", "^error_signature")
     search_help_text = "Id of the alert, its task or execution, or how the cause begins."
+
+
+@admin.register(AlertRule)
+class AlertRuleAdmin(ProductAdmin):
+    """Alert rules, and changes of built-in ones; built-in rules as they come have no row."""
+
+    list_display = (
+        "name", "kind", "scope", "value", "threshold", "window_seconds", "urgent", "enabled",
+        "built_in", "tenant",
+    )  # fmt: skip
+    list_filter = ("kind", "scope", TenantFilter)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^name")
+    search_help_text = "Id of the rule, or how its name begins."
+
+
+@admin.register(RuleMinute)
+class RuleMinuteAdmin(ProductAdmin):
+    """Ended and failed executions by rule and minute."""
+
+    list_display = ("id", "rule", "minute", "ended", "failed")
+    list_prefetch = ("rule",)
 
 
 @admin.register(AlertTask)

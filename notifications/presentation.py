@@ -9,6 +9,7 @@ from notifications.alert_kinds import KINDS
 from notifications.models import (
     Alert,
     AlertChannel,
+    AlertRule,
     Delivery,
     NotificationPreference,
     PushSubscription,
@@ -63,6 +64,25 @@ def present_alert_detail(alert: Alert) -> dict[str, Any]:
     return {
         **present_alert(alert),
         "deliveries": [present_delivery(row) for row in deliveries.order_by("-id")[:200]],
+    }
+
+
+def present_rule(rule: AlertRule) -> dict[str, Any]:
+    """Return an alert rule; a built-in one that was never changed has no times."""
+    return {
+        "id": str(rule.id),
+        "name": rule.name,
+        "kind": rule.kind,
+        "scope": rule.scope,
+        "value": rule.value,
+        "threshold": rule.threshold if KINDS[rule.kind].threshold else None,
+        "window_seconds": rule.window_seconds if KINDS[rule.kind].window else None,
+        "urgent": rule.urgent,
+        "enabled": rule.enabled,
+        "built_in": rule.built_in,
+        "version": rule.version,
+        "created_at": _instant(rule.created_at),
+        "updated_at": _instant(rule.updated_at),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from api.alerts import channel_views, preference_views, ticket_views, views
+from api.alerts import channel_views, preference_views, rule_views, ticket_views, views
 
 urlpatterns = [
     path("alerts", views.AlertsView.as_view(), name="alerts"),
@@ -16,6 +16,14 @@ urlpatterns = [
         "channels/<uuid:channel_id>/test",
         channel_views.TestChannelView.as_view(),
         name="channel-test",
+    ),
+    path(
+        "notification-rules", rule_views.NotificationRulesView.as_view(), name="notification-rules"
+    ),
+    path(
+        "notification-rules/<uuid:rule_id>",
+        rule_views.NotificationRuleView.as_view(),
+        name="notification-rule",
     ),
     path(
         "notification-preferences",

@@ -58,9 +58,9 @@ _PAGES: dict[Role, str] = {
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
         workers/<path:worker_id> shares usage usage.csv alerts alerts/recent
-        alerts/<uuid:alert_id> settings settings/calendars settings/calendars/<uuid:calendar_id>
-        settings/quotas settings/channels settings/secrets settings/zones settings/try
-        settings/confirm
+        alerts/<uuid:alert_id> alert-rules settings settings/calendars
+        settings/calendars/<uuid:calendar_id> settings/channels
+        settings/quotas settings/secrets settings/zones settings/try settings/confirm
     """,
     Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
     Role.ADMIN: """
@@ -71,7 +71,8 @@ _PAGES: dict[Role, str] = {
         settings/api-keys/<uuid:key_id>/edit settings/api-keys/<uuid:key_id>/rotate
         settings/channels/new settings/channels/<uuid:channel_id>
         settings/channels/<uuid:channel_id>/test settings/secrets/new
-        settings/secrets/named/<str:secret> settings/audit
+        settings/secrets/named/<str:secret> settings/audit alert-rules/new
+        alert-rules/<uuid:rule_id>
         settings/audit/export
     """,
 }
@@ -106,6 +107,7 @@ _SENT: dict[Role, str] = {
         settings/members/invitations/<uuid:invitation_id>/withdraw
         settings/api-keys/<uuid:key_id>/revoke settings/secrets/named/<str:secret>/remove
         settings/channels/<uuid:channel_id>/remove
+        alert-rules/<uuid:rule_id>/delete
     """,
     Role.OWNER: """
         settings/second-factor settings/provider settings/members/<int:member_id>/transfer

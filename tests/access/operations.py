@@ -15,6 +15,7 @@ from tests.support.calendars import ICAL
 
 _TASK = "/v1/tasks/{task_id}"
 _CALENDAR = "/v1/calendars/{calendar_id}"
+_RULE = "/v1/notification-rules/{rule_id}"
 _SECRET = "/v1/secrets/{secret}"
 _NEW_SECRET = {"name": "made", "value": "made-value", "hosts": ["*"]}
 _NEW_CHANNEL = {"name": "made", "kind": "webhook", "url": "https://made.example.com/x"}
@@ -320,6 +321,17 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_alerts", "GET /v1/alerts", "read"),
     _op("get_alert", "GET /v1/alerts/{alert_id}", "read"),
     _op("mute_alert", "POST /v1/alerts/{alert_id}/mute", "operate", body={}),
+    _op("list_notification_rules", "GET /v1/notification-rules", "read"),
+    _op(
+        "create_notification_rule",
+        "POST /v1/notification-rules",
+        "write",
+        body={"name": "made", "kind": "failures_in_a_row"},
+    ),
+    _op("get_notification_rule", f"GET {_RULE}", "read"),
+    _op("edit_notification_rule", f"PATCH {_RULE}", "write", body={}),
+    _op("edit_notification_rule", f"PATCH {_RULE}", "write", body={"enabled": False}),
+    _op("delete_notification_rule", f"DELETE {_RULE}", "write"),
     _op("list_notification_preferences", "GET /v1/notification-preferences", "admin"),
     _op(
         "change_notification_preference",

@@ -24,8 +24,9 @@ from executions.bulk.jobs import create_bulk_job
 from executions.external.pools import change_pool
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Erasure, WorkerMinute
-from notifications.models import Alert, NotificationPreference, PushSubscription
+from notifications.models import Alert, AlertRule, NotificationPreference, PushSubscription
 from notifications.services.push_subscriptions import subscribe
+from notifications.services.rules import create_rule
 from shared.actor import COMMAND
 from shared.conf import conf
 from shared.ids import new_id
@@ -175,6 +176,7 @@ def make_world(
         "pause_id": _pause(tenant, words).id,
         "job_id": _job(tenant, words).id,
         "alert_id": _alert(letter, words).id,
+        "rule_id": _rule(tenant, words).id,
         "erasure_id": _erasure(tenant, words).id,
         "member": member.pk,
         "owner_member": _owners(tenant, words),
@@ -268,6 +270,12 @@ def _alert(letter: DeadLetter, words: Words) -> Alert:
         execution_id=letter.execution_id,
         first_at=letter.created_at,
         last_at=letter.created_at,
+    )
+
+
+def _rule(tenant: Tenant, words: Words) -> AlertRule:
+    return create_rule(
+        tenant.id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
     )
 
 
