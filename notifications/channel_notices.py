@@ -27,9 +27,11 @@ _Told = tuple[UUID, UUID]
 
 def hears(channel: AlertChannel, alert: Alert) -> bool:
     """Return whether the channel gets this alert; its rules must be prefetched."""
-    if alert.rule_id is None:
-        return alert.kind in channel.kinds
-    return any(one.rule_id == alert.rule_id for one in channel.rules.all())
+    if alert.kind in channel.kinds:
+        return True
+    return alert.rule_id is not None and any(
+        one.rule_id == alert.rule_id for one in channel.rules.all()
+    )
 
 
 def plan_for_channels(

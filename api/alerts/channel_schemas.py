@@ -35,13 +35,13 @@ _KINDS: Schema = {
     "type": "array",
     "maxItems": len(ALERT_KINDS),
     "items": {"type": "string", "enum": list(ALERT_KINDS)},
-    "description": "The built-in rules whose alerts it gets; unless given, all but first failures.",
+    "description": "The kinds of alerts that it gets; unless given, all but first failures.",
 }
 _RULES: Schema = {
     "type": "array",
     "maxItems": MOST_RULES,
     "items": ID,
-    "description": "The tenant's own alert rules whose alerts it gets.",
+    "description": "The tenant's own alert rules whose alerts it gets besides.",
 }
 _MOMENT: Schema = {"anyOf": [INSTANT, {"type": "null"}]}
 _TEXT: Schema = {"type": ["string", "null"]}

@@ -21,8 +21,8 @@ class AlertChannel(models.Model):
     """A webhook or a chat or paging service that a tenant shares.
 
     ``sealed_url`` is a right by itself, sealed under the row's id; ``service`` and ``host`` are
-    what may be shown of it. Alerts of the built-in rules of ``kinds`` go there, and those of the
-    rules in :class:`AlertRuleChannel`. ``error`` is that of the last message, and empty after a
+    what may be shown of it. Alerts of ``kinds`` go there, of built-in and own rules, and those of
+    the rules in :class:`AlertRuleChannel`. ``error`` is that of the last message, and empty after a
     success.
     """
 

@@ -41,12 +41,12 @@ def test_a_channel_gets_the_kinds_that_it_names_of_its_own_tenant() -> None:
     assert owed() == [(final.id, 1, False, "PENDING")]
 
 
-def test_an_own_rule_is_heard_by_the_channels_that_name_it_alone() -> None:
+def test_a_channel_hears_the_rules_that_it_names_besides() -> None:
     tenant = make_tenant()
-    rule = AlertRule.objects.create(tenant=tenant, name="mine", kind="final_failure")
+    rule = AlertRule.objects.create(tenant=tenant, name="mine", kind="late_start")
     named = make_channel(tenant, "named", kinds=[], rules=[str(rule.pk)])
-    make_channel(tenant, "of kinds", kinds=["final_failure"])
-    alert = make_alert(tenant)
+    make_channel(tenant, "other", kinds=["did_not_run"])
+    alert = make_alert(tenant, kind="late_start")
     Alert.objects.update(rule=rule)
 
     plan_due_notices()
@@ -54,6 +54,18 @@ def test_an_own_rule_is_heard_by_the_channels_that_name_it_alone() -> None:
     assert Delivery.objects.get(alert_channel__isnull=False).alert_channel == named
     alert.refresh_from_db()
     assert [hears(one, alert) for one in AlertChannel.objects.order_by("name")] == [True, False]
+
+
+def test_a_narrower_rule_takes_no_alert_from_a_channel_that_names_its_kind() -> None:
+    tenant = make_tenant()
+    rule = AlertRule.objects.create(tenant=tenant, name="mine", kind="final_failure")
+    make_channel(tenant, kinds=["final_failure"])
+    alert = make_alert(tenant)
+    Alert.objects.update(rule=rule)
+
+    plan_due_notices()
+
+    assert owed() == [(alert.id, 1, False, "PENDING")]
 
 
 def test_a_waiting_message_covers_later_counts() -> None:

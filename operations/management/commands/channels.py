@@ -152,14 +152,14 @@ def _add_heard(parser: CommandParser) -> None:
         nargs="*",
         choices=ALERT_KINDS,
         metavar="KIND",
-        help="the built-in rules whose alerts it gets; without a value, none of them",
+        help="the kinds of alerts that it gets; without a value, none of them",
     )
     parser.add_argument(
         "--rules",
         nargs="*",
         type=UUID,
         metavar="ID",
-        help="the tenant's own rules whose alerts it gets; the given ones replace the stored ones",
+        help="own rules whose alerts it gets besides; the given ones replace the stored ones",
     )
     parser.add_argument(
         "--file", metavar="FILE", help="the file with the URL, in place of standard input"
