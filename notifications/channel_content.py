@@ -16,7 +16,9 @@ from tasks.field_reader import Errors, FieldReader, spell, suggest
 
 NAME_LENGTH = 100
 MOST_RULES = 100
-_FIELDS = ("name", "kind", "url", "kinds", "rules")
+#: The longest time before an alert escalates.
+LONGEST_WAIT = 24 * 3600
+_FIELDS = ("name", "kind", "url", "kinds", "rules", "after_seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Content:
     place: ChatPlace | None = None
     kinds: list[str] | None = None
     rules: list[UUID] | None = None
+    after_seconds: int | None = None
 
 
 def read_new(body: Mapping[str, Any]) -> Content:
@@ -67,6 +70,7 @@ def _read(reader: FieldReader, kind: str) -> Content:
         place=place,
         kinds=_kinds(reader) if "kinds" in reader.data else None,
         rules=_rules(reader) if "rules" in reader.data else None,
+        after_seconds=reader.integer("after_seconds", None, 0, LONGEST_WAIT),
     )
 
 

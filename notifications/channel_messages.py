@@ -20,9 +20,11 @@ _MOST_LISTED = 10
 
 
 def event_of(delivery: Delivery) -> str:
-    """Return what a notice is about: ``opened``, ``updated`` or ``closed``."""
+    """Return what a notice is about: ``opened``, ``updated``, ``escalated`` or ``closed``."""
     if delivery.closing:
         return "closed"
+    if delivery.alert_channel is not None and delivery.alert_channel.after_seconds:
+        return "escalated"
     return "opened" if delivery.notice_number == 1 else "updated"
 
 
@@ -63,7 +65,10 @@ def text_of(deliveries: Sequence[Delivery]) -> ChatMessage:
 
 
 def _word_of(alert: Alert, word: str) -> str:
-    return "Closed" if word == "closed" else alert.get_kind_display()
+    if word == "closed":
+        return "Closed"
+    kind = alert.get_kind_display()
+    return f"Not acknowledged, {kind}" if word == "escalated" else kind
 
 
 def _lines(alert: Alert, word: str) -> list[str]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Count, Max
+from django.db.models import Count, Max, QuerySet
 
 from notifications.choices import ChannelKind, DeliveryStatus, Suppression
 from notifications.incidents import DIGEST_AFTER
@@ -49,7 +49,20 @@ def plan_for_channels(
     return list(_Planner(alerts, channels, now, closing=closing).plan())
 
 
-def channels_of(tenants: Iterable[UUID]) -> Iterable[AlertChannel]:
+def escalate(alerts: Sequence[Alert], now: datetime) -> list[Delivery]:
+    """Return the deliveries of open alerts to channels whose time to hear of them has come.
+
+    An alert is looked at again when its next such time comes.
+    """
+    waiting = channels_of({alert.tenant_id for alert in alerts}).filter(after_seconds__gt=0)
+    channels = list(waiting) if alerts else []
+    if not channels:
+        return []
+    planner = _Planner(alerts, channels, now, closing=False)
+    return list(planner.escalate())
+
+
+def channels_of(tenants: Iterable[UUID]) -> QuerySet[AlertChannel]:
     """Return the channels of the tenants with their rules, without their sealed URLs."""
     found = AlertChannel.objects.filter(tenant_id__in=set(tenants)).defer("sealed_url")
     return found.prefetch_related("rules").order_by("id")
@@ -84,8 +97,23 @@ class _Planner:
                 if channel.tenant_id == alert.tenant_id and self._has_news(alert, channel):
                     yield self._delivery(alert, channel)
 
+    def escalate(self) -> Iterator[Delivery]:
+        """Yield the delivery to each channel that has waited long enough without being told."""
+        for alert in self._alerts:
+            for channel in self._channels:
+                untold = (alert.pk, channel.pk) not in self._told
+                if channel.tenant_id != alert.tenant_id or not (untold and hears(channel, alert)):
+                    continue
+                at = alert.created_at + timedelta(seconds=channel.after_seconds)
+                if at <= self._now:
+                    yield self._delivery(alert, channel)
+                elif alert.next_notice_at is not None:
+                    alert.next_notice_at = min(alert.next_notice_at, at)
+
     def _has_news(self, alert: Alert, channel: AlertChannel) -> bool:
         pair = (alert.pk, channel.pk)
+        if channel.after_seconds and pair not in self._told:
+            return False  # it hears of the alert when that escalates
         if self._closing and alert.notice_number > 1:
             return bool(self._told.get(pair, set()) - _NOT_TOLD)
         # A waiting message will show the new count.

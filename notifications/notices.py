@@ -18,7 +18,7 @@ from django.db.models import Count, Max
 from executions.ledger import totals
 from executions.loop.clocks import database_now
 from notifications.alert_kinds import KINDS
-from notifications.channel_notices import plan_for_channels
+from notifications.channel_notices import escalate, plan_for_channels
 from notifications.choices import UNFINISHED, AlertKind, Channel, DeliveryStatus
 from notifications.claims import counted_as
 from notifications.incidents import DIGEST_AFTER, FLAPS_WITHIN, FORGOTTEN_AFTER, QUIET_AFTER
@@ -83,7 +83,13 @@ def _to_channels(
             alert.notice_number += 1
     closed = [alert for alert in alerts if alert.closed_at is not None]
     told = plan_for_channels([one for one in telling if one.closed_at is None], now)
-    return told + plan_for_channels(closed, now, closing=True)
+    escalated = escalate([one for one in alerts if _may_escalate(one, now)], now)
+    return told + escalated + plan_for_channels(closed, now, closing=True)
+
+
+def _may_escalate(alert: Alert, now: datetime) -> bool:
+    is_on = alert.closed_at is None and alert.recovered_at is None and alert.notice_number > 0
+    return is_on and alert.acknowledged_at is None and not _is_muted(alert, now)
 
 
 def seconds_until_due() -> float | None:
@@ -94,6 +100,8 @@ def seconds_until_due() -> float | None:
 
 
 def _has_news(alert: Alert, now: datetime) -> bool:
+    if alert.acknowledged_at is not None:
+        return False
     return alert.count > alert.notified_count and not _is_muted(alert, now)
 
 

@@ -47,6 +47,9 @@ def present_alert(alert: Alert) -> dict[str, Any]:
         "last_notified_at": _instant(alert.last_notified_at),
         "muted_until": _instant(alert.muted_until),
         "recovered_at": _instant(alert.recovered_at),
+        "acknowledged_at": _instant(alert.acknowledged_at),
+        "acknowledged_by": alert.acknowledged_by or None,
+        "assignee": alert.assignee_id,
         "closed_at": _instant(alert.closed_at),
     }
 
@@ -141,6 +144,7 @@ def present_channel(channel: AlertChannel) -> dict[str, Any]:
         "service": channel.service,
         "host": channel.host or None,
         "kinds": channel.kinds,
+        "after_seconds": channel.after_seconds,
         "rules": [{"id": str(one.rule_id), "name": one.rule.name} for one in channel.rules.all()],
         "version": channel.version,
         "created_at": format_instant(channel.created_at),

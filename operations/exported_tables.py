@@ -107,7 +107,8 @@ PLAIN = (
         "notifications.Alert",
         "id kind error_signature destination cause task_id task_name execution_id attempt "
         "error_code error_message count task_count first_at last_at notice_number muted_until "
-        "rule_id subject urgent recovered_at flaps ends_at closed_at created_at",
+        "rule_id subject urgent recovered_at flaps ends_at acknowledged_at acknowledged_by "
+        "assignee__user__username closed_at created_at",
     ),
     Plain(
         "alert_rules",

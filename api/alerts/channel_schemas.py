@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from api.tasks.definition_serializers import DocumentedSerializer
 from api.tasks.schema_parts import ID, INSTANT, Schema
-from notifications.channel_content import MOST_RULES, NAME_LENGTH
+from notifications.channel_content import LONGEST_WAIT, MOST_RULES, NAME_LENGTH
 from notifications.choices import ALERT_KINDS, ChannelKind
 from notifications.transports.chat import MAX_URL_LENGTH
 
@@ -43,6 +43,13 @@ _RULES: Schema = {
     "items": ID,
     "description": "The tenant's own alert rules whose alerts it gets besides.",
 }
+_AFTER: Schema = {
+    "type": "integer",
+    "minimum": 0,
+    "maximum": LONGEST_WAIT,
+    "description": "For escalation: it gets an alert that was not acknowledged this many seconds "
+    "after it opened. 0: every alert at once.",
+}
 _MOMENT: Schema = {"anyOf": [INSTANT, {"type": "null"}]}
 _TEXT: Schema = {"type": ["string", "null"]}
 
@@ -67,6 +74,7 @@ class ChannelCreateSerializer(DocumentedSerializer):
             "url": _URL,
             "kinds": _KINDS,
             "rules": _RULES,
+            "after_seconds": _AFTER,
         },
         "required": ["name", "kind", "url"],
         "additionalProperties": False,
@@ -78,7 +86,13 @@ class ChannelChangeSerializer(DocumentedSerializer):
 
     json_schema = {
         "type": "object",
-        "properties": {"name": _NAME, "url": _URL, "kinds": _KINDS, "rules": _RULES},
+        "properties": {
+            "name": _NAME,
+            "url": _URL,
+            "kinds": _KINDS,
+            "rules": _RULES,
+            "after_seconds": _AFTER,
+        },
         "additionalProperties": False,
     }
 
@@ -102,6 +116,7 @@ class ChannelSerializer(DocumentedSerializer):
                 "maxItems": MOST_RULES,
                 "items": _all({"id": ID, "name": {"type": "string"}}),
             },
+            "after_seconds": _AFTER,
             "version": {"type": "integer", "minimum": 1},
             "created_at": INSTANT,
             "updated_at": INSTANT,

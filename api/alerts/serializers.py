@@ -128,6 +128,18 @@ class MuteBody(StrictSerializer):
     minutes = StrictIntegerField(min_value=0, max_value=MOST_MINUTES, default=60)
 
 
+class AcknowledgeBody(StrictSerializer):
+    """Whether a person works on the alert; false takes it back."""
+
+    acknowledged = StrictBooleanField(default=True)
+
+
+class AssignBody(StrictSerializer):
+    """The member who works on the alert; null for none."""
+
+    member = StrictIntegerField(min_value=1, allow_null=True)
+
+
 class AlertError(serializers.Serializer[object]):
     """The error of the first failure."""
 
@@ -165,6 +177,9 @@ class AlertSerializer(serializers.Serializer[object]):
     recovered_at = StrictDateTimeField(
         allow_null=True, help_text="Since when its condition no longer holds."
     )
+    acknowledged_at = StrictDateTimeField(allow_null=True)
+    acknowledged_by = serializers.CharField(allow_null=True)
+    assignee = serializers.IntegerField(allow_null=True, help_text="The id of a member.")
     closed_at = StrictDateTimeField(allow_null=True)
 
 

@@ -10,6 +10,12 @@ urlpatterns = [
     path("alerts", views.AlertsView.as_view(), name="alerts"),
     path("alerts/<uuid:alert_id>", views.AlertView.as_view(), name="alert"),
     path("alerts/<uuid:alert_id>/mute", views.MuteAlertView.as_view(), name="alert-mute"),
+    path(
+        "alerts/<uuid:alert_id>/acknowledge",
+        views.AcknowledgeAlertView.as_view(),
+        name="alert-acknowledge",
+    ),
+    path("alerts/<uuid:alert_id>/assign", views.AssignAlertView.as_view(), name="alert-assign"),
     path("channels", channel_views.ChannelsView.as_view(), name="channels"),
     path("channels/<uuid:channel_id>", channel_views.ChannelView.as_view(), name="channel"),
     path(

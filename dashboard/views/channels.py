@@ -26,6 +26,9 @@ from notifications.transports.chat import title_of
 from shared.exceptions import InvalidInput, PunctualError
 from tenants.choices import Role
 
+_MINUTES = re.compile(r"[0-9]{1,5}", re.ASCII)
+#: What the form calls fields of the body.
+_FIELDS = {"url": "channel_url", "after_seconds": "after_minutes"}
 _VERSION = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -101,8 +104,15 @@ def _body(request: ConsoleRequest) -> dict[str, Any]:
         "name": request.POST.get("name", "").strip(),
         "kinds": request.POST.getlist("kinds"),
         "rules": request.POST.getlist("rules"),
+        "after_seconds": _seconds(request),
         **({"url": url} if url else {}),
     }
+
+
+def _seconds(request: ConsoleRequest) -> Any:
+    """Return the minutes of the form in seconds, or the text where it is no number."""
+    minutes = request.POST.get("after_minutes", "").strip() or "0"
+    return int(minutes) * 60 if _MINUTES.fullmatch(minutes) else minutes
 
 
 def _form(
@@ -128,7 +138,7 @@ def _form(
         for one in refused.errors:
             # #/kinds/2 is an error of the field kinds.
             field = [*one.pointer.split("/"), "form"][1]
-            field = "channel_url" if field == "url" else field
+            field = _FIELDS.get(field, field)
             errors[field] = f"{errors.get(field, '')} {one.message}".strip()
     except PunctualError as refused:
         errors = {"form": refused.message}
@@ -138,6 +148,7 @@ def _form(
         "kind": form.get("kind", ""),
         "kinds": form.getlist("kinds"),
         "rules": form.getlist("rules"),
+        "after_minutes": form.get("after_minutes", ""),
     }
     return _shown(request, found, sent, errors)
 
@@ -150,6 +161,7 @@ def _fields_of(found: AlertChannel | None) -> dict[str, Any]:
         "kind": channel.kind,
         "kinds": channel.kinds,
         "rules": rules,
+        "after_minutes": channel.after_seconds // 60 or "",
     }
 
 

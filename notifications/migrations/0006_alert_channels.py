@@ -1,4 +1,4 @@
-# A tenant's shared channels, the rules whose alerts they get, and deliveries that go to one.
+# Shared channels, deliveries that go to one, and who works on an alert.
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
@@ -30,6 +30,26 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "alert_rule_channels",
             },
+        ),
+        migrations.AddField(
+            model_name="alert",
+            name="acknowledged_at",
+            field=models.DateTimeField(null=True),
+        ),
+        migrations.AddField(
+            model_name="alert",
+            name="acknowledged_by",
+            field=models.CharField(db_default="", default="", max_length=200),
+        ),
+        migrations.AddField(
+            model_name="alert",
+            name="assignee",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="tenants.membership",
+            ),
         ),
         migrations.AlterField(
             model_name="delivery",
@@ -84,6 +104,7 @@ class Migration(migrations.Migration):
                         size=None,
                     ),
                 ),
+                ("after_seconds", models.PositiveIntegerField(default=0)),
                 ("version", models.PositiveIntegerField(default=1)),
                 (
                     "created_at",

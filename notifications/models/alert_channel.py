@@ -22,8 +22,8 @@ class AlertChannel(models.Model):
 
     ``sealed_url`` is a right by itself, sealed under the row's id; ``service`` and ``host`` are
     what may be shown of it. Alerts of ``kinds`` go there, of built-in and own rules, and those of
-    the rules in :class:`AlertRuleChannel`. ``error`` is that of the last message, and empty after a
-    success.
+    the rules in :class:`AlertRuleChannel`. With ``after_seconds``
+    the channel is for escalation: it gets an alert that was not acknowledged for that time. ``error`` is that of the last message, and empty after a success.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -34,6 +34,7 @@ class AlertChannel(models.Model):
     host = models.CharField(max_length=255, default="")
     sealed_url = SealedField()
     kinds = ArrayField(models.CharField(max_length=24), default=heard_by_default, blank=True)
+    after_seconds = models.PositiveIntegerField(default=0)
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now())

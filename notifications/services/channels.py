@@ -69,6 +69,7 @@ def create_channel(tenant_id: UUID, body: Mapping[str, Any], *, actor: Actor) ->
     made = AlertChannel(id=new_id(), tenant_id=tenant_id, kind=content.kind or "")
     made.name = content.name or ""
     made.kinds = heard_by_default() if content.kinds is None else content.kinds
+    made.after_seconds = content.after_seconds or 0
     _place(made, content)
     _save(made, force_insert=True)
     _name_rules(made, content.rules or [])
@@ -100,6 +101,8 @@ def change_channel(
         channel.name = content.name
     if content.kinds is not None:
         channel.kinds = content.kinds
+    if content.after_seconds is not None:
+        channel.after_seconds = content.after_seconds
     if content.rules is not None:
         _name_rules(channel, content.rules)
     _place(channel, content)
@@ -177,6 +180,7 @@ def _facts(channel: AlertChannel) -> dict[str, Any]:
         "service": channel.service,
         "host": channel.host,
         "kinds": channel.kinds,
+        "after_seconds": channel.after_seconds,
         "rules": [str(rule) for rule in rules.values_list("rule_id", flat=True)],
         "version": channel.version,
     }

@@ -140,6 +140,8 @@ BY_ID = {
     "dlq show": "{letter_id}",
     "erasures show": "{erasure_id}",
     "notify mute": "{alert_id}",
+    "notify acknowledge": "{alert_id}",
+    "notify assign": "{alert_id} --member ada",
     "pauses end": "{pause_id} --yes",
 }
 #: Commands about the whole installation, its accounts, tenants or machinery, with the reason.

@@ -96,7 +96,8 @@ _SENT: dict[Role, str] = {
         pauses/create pauses/<uuid:pause_id>/end destinations/<str:host>/limits
         destinations/<str:host>/reset pools/new/create pools/<str:name>/pause
         pools/<str:name>/resume pools/<str:name>/limit pools/<str:name>/delete
-        alerts/<uuid:alert_id>/mute
+        alerts/<uuid:alert_id>/mute alerts/<uuid:alert_id>/acknowledge
+        alerts/<uuid:alert_id>/assign
     """,
     Role.ADMIN: """
         tasks/test tasks/<uuid:task_id>/delete tasks/<uuid:task_id>/erase

@@ -113,6 +113,8 @@ CONSOLE = {
     "secret_new": Doors("POST /v1/secrets", "secrets set"),
     "secret_edit": Doors("PATCH /v1/secrets/{name}", "secrets set"),
     "secret_remove": Doors("DELETE /v1/secrets/{name}", "secrets remove"),
+    "alert_acknowledge": Doors("POST /v1/alerts/{alert_id}/acknowledge", "notify acknowledge"),
+    "alert_assign": Doors("POST /v1/alerts/{alert_id}/assign", "notify assign"),
     "channel_new": Doors("POST /v1/channels", "channels create"),
     "channel_edit": Doors("PATCH /v1/channels/{channel_id}", "channels change"),
     "channel_test": Doors("POST /v1/channels/{channel_id}/test", "channels test"),

@@ -33,6 +33,9 @@ def problems(read: Any, *args: Any) -> list[tuple[str, str]]:
         ({"rules": ["x"]}, ("#/rules/0", "invalid")),
         ({"rules": [7]}, ("#/rules/0", "invalid")),
         ({"rules": ["x"] * 101}, ("#/rules", "too_many")),
+        ({"after_seconds": -1}, ("#/after_seconds", "out_of_range")),
+        ({"after_seconds": 86401}, ("#/after_seconds", "out_of_range")),
+        ({"after_seconds": "60"}, ("#/after_seconds", "invalid_type")),
         ({"colour": "red"}, ("#/colour", "unknown_field")),
     ],
 )

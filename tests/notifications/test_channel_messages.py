@@ -48,6 +48,15 @@ def test_a_notice_says_what_became_of_the_alert(parts: dict[str, Any], event: st
     assert document["url"].endswith(f"/alerts/{made.alert_id}")
 
 
+def test_an_escalation_says_that_the_alert_was_not_acknowledged() -> None:
+    made = delivery()
+    assert made.alert_channel is not None
+    made.alert_channel.after_seconds = 60
+
+    assert event_of(made) == "escalated"
+    assert text_of([made]).title.startswith("[acme] Not acknowledged, Final failure: ")
+
+
 def test_no_notice_has_what_a_receiver_answered() -> None:
     made = delivery()
 

@@ -8,8 +8,9 @@ import pytest
 
 from notifications.channel_notices import hears
 from notifications.models import Alert, AlertChannel, AlertRule, Delivery
-from notifications.notices import plan_due_notices
-from tests.factories import make_tenant
+from notifications.notices import plan_due_notices, seconds_until_due
+from notifications.services.alerts import acknowledge_alert, mute_alert
+from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import pass_time
 from tests.support.alert_channels import make_channel
 from tests.support.alerts import make_alert
@@ -143,3 +144,104 @@ def test_a_suspended_tenants_channels_are_told_nothing() -> None:
 
     found = Delivery.objects.get(alert_channel__isnull=False)
     assert (found.status, found.reason) == ("SUPPRESSED", "tenant_suspended")
+
+
+def test_an_acknowledged_alert_is_told_again_at_its_end_only() -> None:
+    tenant = make_tenant()
+    make_channel(tenant)
+    alert = make_alert(tenant)
+    plan_due_notices()
+    Delivery.objects.update(status="SENT", count_shown=2)
+    acknowledge_alert(tenant.id, alert.id, actor=ACTOR)
+
+    Alert.objects.update(count=5)
+    for _ in range(4):
+        pass_time(minutes=6)
+        plan_due_notices()
+
+    assert owed() == [(alert.id, 1, False, "SENT"), (alert.id, 2, True, "PENDING")]
+
+
+def test_what_was_kept_back_is_told_when_the_acknowledgement_is_taken_back() -> None:
+    tenant = make_tenant()
+    make_channel(tenant)
+    alert = make_alert(tenant)
+    acknowledge_alert(tenant.id, alert.id, actor=ACTOR)
+    plan_due_notices()
+    assert owed() == []
+
+    acknowledge_alert(tenant.id, alert.id, acknowledged=False, actor=ACTOR)
+    plan_due_notices()
+
+    assert owed() == [(alert.id, 1, False, "PENDING")]
+
+
+def escalating(**parts: Any) -> tuple[Alert, AlertChannel]:
+    """Return an alert that is told, and a channel that hears of it after two minutes."""
+    tenant = make_tenant()
+    channel = make_channel(tenant, after_seconds=120, **parts)
+    alert = make_alert(tenant)
+    plan_due_notices()
+    assert owed() == []
+    return alert, channel
+
+
+def test_an_alert_escalates_once_when_its_time_comes() -> None:
+    alert, _ = escalating()
+    wait = seconds_until_due()
+    assert wait is not None
+    assert wait <= 120
+
+    pass_time(minutes=1)
+    plan_due_notices()
+    assert owed() == []
+    for _ in range(2):
+        pass_time(minutes=1)
+        plan_due_notices()
+
+    assert owed() == [(alert.id, 1, False, "PENDING")]
+
+
+def test_what_has_escalated_is_told_of_further_counts_and_of_the_end() -> None:
+    alert, _ = escalating()
+    pass_time(minutes=2)
+    plan_due_notices()
+    Delivery.objects.update(status="SENT", count_shown=2)
+
+    Alert.objects.update(count=5)
+    pass_time(minutes=6)
+    plan_due_notices()
+    pass_time(minutes=16)
+    plan_due_notices()
+
+    told = [(number, closing) for _, number, closing, _ in owed()]
+    assert told == [(1, False), (2, False), (3, True)]
+    assert {one for one, *_ in owed()} == {alert.id}
+
+
+def test_an_acknowledged_or_muted_alert_does_not_escalate() -> None:
+    alert, _ = escalating()
+    acknowledge_alert(alert.tenant_id, alert.id, actor=ACTOR)
+    pass_time(minutes=3)
+    plan_due_notices()
+    assert owed() == []
+
+    acknowledge_alert(alert.tenant_id, alert.id, acknowledged=False, actor=ACTOR)
+    mute_alert(alert.tenant_id, alert.id, minutes=5, actor=ACTOR)
+    plan_due_notices()
+    assert owed() == []
+    pass_time(minutes=5)
+    plan_due_notices()
+
+    assert owed() == [(alert.id, 1, False, "PENDING")]
+
+
+def test_an_alert_that_is_over_in_time_escalates_to_none() -> None:
+    escalating()
+    Alert.objects.update(recovered_at=Alert.objects.get().last_at)
+    pass_time(minutes=3)
+
+    plan_due_notices()
+
+    assert Alert.objects.get().closed_at is not None
+    assert owed() == []

@@ -102,6 +102,8 @@ def _heard(options: Mapping[str, Any]) -> dict[str, Any]:
         body["kinds"] = options["kinds"]
     if options["rules"] is not None:
         body["rules"] = [str(rule) for rule in options["rules"]]
+    if options["after"] is not None:
+        body["after_seconds"] = options["after"]
     return body
 
 
@@ -129,9 +131,9 @@ def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("id", "name", "kind", "service", "host", "version", "last_sent_at", "error"):
+    for key in ("id", "name", "kind", "service", "host", "after_seconds", "version", "error"):
         value = document[key]
-        yield f"{key.replace('_', ' '):<12} {shown(str(value)) if value is not None else '-'}"
+        yield f"{key.replace('_', ' '):<13} {shown(str(value)) if value is not None else '-'}"
     yield f"{'kinds':<12} {', '.join(document['kinds']) or '-'}"
     for rule in document["rules"]:
         yield f"{'rule':<12} {rule['id']} {shown(rule['name'], 60)}"
@@ -160,6 +162,12 @@ def _add_heard(parser: CommandParser) -> None:
         type=UUID,
         metavar="ID",
         help="own rules whose alerts it gets besides; the given ones replace the stored ones",
+    )
+    parser.add_argument(
+        "--after",
+        type=int,
+        metavar="SECONDS",
+        help="for escalation: only alerts that were not acknowledged for this long; 0 for all",
     )
     parser.add_argument(
         "--file", metavar="FILE", help="the file with the URL, in place of standard input"

@@ -20,7 +20,7 @@ from notifications.presentation import (
     present_subscription,
 )
 from notifications.recipients import preference_of
-from notifications.services.alerts import mute_alert
+from notifications.services.alerts import acknowledge_alert, assign_alert, mute_alert
 from notifications.services.preferences import update_preference
 from notifications.services.push_subscriptions import unsubscribe
 from notifications.services.trials import send_trial
@@ -73,9 +73,7 @@ def _column(row: Mapping[str, Any], name: str) -> Any:
 
 
 def _mute(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    found = Alert.objects.filter(pk=options["alert"]).first()
-    if found is None:
-        raise NotFound("There is no such alert.")
+    found = _alert(options["alert"])
     with transaction.atomic(durable=True):
         alert = mute_alert(found.tenant_id, found.pk, minutes=options["minutes"], actor=COMMAND)
     document = {"id": str(alert.pk), "title": alert.title, "muted_until": alert.muted_until}
@@ -83,6 +81,33 @@ def _mute(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         f"muted until {alert.muted_until:%Y-%m-%d %H:%M} UTC" if alert.muted_until else "not muted"
     )
     command.emit(options, document, [f"{shown(alert.title)}: {until}"])
+
+
+def _acknowledge(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    found = _alert(options["alert"])
+    wanted = not options["withdraw"]
+    with transaction.atomic(durable=True):
+        alert = acknowledge_alert(found.tenant_id, found.pk, acknowledged=wanted, actor=COMMAND)
+    state = "acknowledged" if wanted else "not acknowledged"
+    document = {"id": str(alert.pk), "title": alert.title, "acknowledged": wanted}
+    command.emit(options, document, [f"{shown(alert.title)}: {state}"])
+
+
+def _assign(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    found = _alert(options["alert"])
+    member = _membership(options["member"], found.tenant.name).pk if options["member"] else None
+    with transaction.atomic(durable=True):
+        alert = assign_alert(found.tenant_id, found.pk, member_id=member, actor=COMMAND)
+    document = {"id": str(alert.pk), "title": alert.title, "assignee": member}
+    whom = shown(options["member"]) if options["member"] else "none"
+    command.emit(options, document, [f"{shown(alert.title)}: assigned to {whom}"])
+
+
+def _alert(alert_id: UUID) -> Alert:
+    found = Alert.objects.filter(pk=alert_id).select_related("tenant").first()
+    if found is None:
+        raise NotFound("There is no such alert.")
+    return found
 
 
 def _preferences(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -156,6 +181,16 @@ def _add_log_options(parser: CommandParser) -> None:
     parser.add_argument("--limit", type=int, default=20, help="at most this many (20)")
 
 
+def _add_acknowledge_options(parser: CommandParser) -> None:
+    parser.add_argument("alert", type=UUID, metavar="ALERT", help="the id of the alert")
+    parser.add_argument("--withdraw", action="store_true", help="take an acknowledgement back")
+
+
+def _add_assign_options(parser: CommandParser) -> None:
+    parser.add_argument("alert", type=UUID, metavar="ALERT", help="the id of the alert")
+    parser.add_argument("--member", help="user name or e-mail address; none if left out")
+
+
 def _add_mute_options(parser: CommandParser) -> None:
     parser.add_argument("alert", type=UUID, metavar="ALERT", help="the id of the alert")
     parser.add_argument(
@@ -218,6 +253,20 @@ class Command(VerbCommand):
             ("notify mute 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1 --minutes 480",),
             _mute,
             _add_mute_options,
+        ),
+        Verb(
+            "acknowledge",
+            "send no further notice of an alert but that of its end, and do not escalate it",
+            ("notify acknowledge 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1",),
+            _acknowledge,
+            _add_acknowledge_options,
+        ),
+        Verb(
+            "assign",
+            "name the member who works on an alert",
+            ("notify assign 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1 --member admin",),
+            _assign,
+            _add_assign_options,
         ),
         Verb(
             "preferences",
