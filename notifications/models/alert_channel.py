@@ -22,8 +22,9 @@ class AlertChannel(models.Model):
 
     ``sealed_url`` is a right by itself, sealed under the row's id; ``service`` and ``host`` are
     what may be shown of it. Alerts of ``kinds`` go there, of built-in and own rules, and those of
-    the rules in :class:`AlertRuleChannel`. With ``after_seconds``
-    the channel is for escalation: it gets an alert that was not acknowledged for that time. ``error`` is that of the last message, and empty after a success.
+    the rules in :class:`AlertRuleChannel`. With ``after_seconds`` the channel is for escalation: it
+    gets an alert that was not acknowledged for that time. ``error`` is that of the last message,
+    and empty after a success.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
