@@ -211,9 +211,11 @@ def _next_step(alert: Alert, execution: Execution | None) -> str:
 
 
 def _links(alert: Alert, recipient: Recipient, letter: DeadLetter | None) -> list[tuple[str, str]]:
-    links = [("Alert", page(f"/alerts/{alert.id}"))]
-    if alert.execution_id is not None:
-        links.insert(0, ("Execution", page(f"/executions/{alert.execution_id}")))
+    links = [
+        ("Execution", page(f"/executions/{alert.execution_id}"))
+        if alert.execution_id
+        else ("Alert", page(f"/alerts/{alert.id}"))
+    ]
     if letter is not None:
         links.append(("Dead letter, with retry", page(f"/dead-letters/{letter.id}")))
     return [

@@ -56,6 +56,9 @@ def plan_due_notices() -> list[Notice]:
     alerts = list(due.filter(next_notice_at__lte=now).order_by("next_notice_at")[:_ALERTS_PER_LOOK])
     if not alerts:
         return []
+    for alert in alerts:
+        if alert.recovered_at is None and alert.ends_at is not None and alert.ends_at <= now:
+            alert.recovered_at = alert.ends_at
     ending = {alert.id for alert in alerts if _has_ended(alert, now)}
     telling = [alert for alert in alerts if alert.id in ending or _has_news(alert, now)]
     recipients = recipients_of({alert.tenant_id for alert in telling}) if telling else {}
@@ -126,7 +129,6 @@ def _settle(alerts: Sequence[Alert], now: datetime) -> None:
     """Close quiet alerts and schedule the next check of the others; a mute keeps an alert open.
 
     If a muted alert were closed, the next failure of its cause would open one that is not muted.
-    An alert whose condition has an end of its own recovers then.
     """
     mutes = AlertMute.objects.filter(alert__in=alerts, until__gt=now).values_list("alert_id")
     muted = dict(mutes.annotate(last=Max("until")))
@@ -135,8 +137,6 @@ def _settle(alerts: Sequence[Alert], now: datetime) -> None:
         until = max(end for end in ends if end is not None)
         if until > now:
             alert.next_notice_at = until
-        elif alert.ends_at is not None and alert.recovered_at is None:
-            alert.recovered_at = alert.next_notice_at = now
         else:
             alert.closed_at, alert.next_notice_at = now, None
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
+from notifications.choices import AlertKind
 from notifications.models import AlertMute, AlertTask, NotificationPreference
 from notifications.recipients import (
     in_quiet_hours,
@@ -82,8 +83,9 @@ def test_a_member_without_a_row_has_the_defaults() -> None:
 
     wish = preference_of(member)
 
-    assert wish.email_events == ["final_failure"]
-    assert wish.push_events == wish.console_events == ["first_failure", "final_failure"]
+    everything = list(AlertKind.values)
+    assert wish.push_events == wish.console_events == everything
+    assert wish.email_events == [kind for kind in everything if kind != "first_failure"]
 
 
 def test_an_inactive_user_is_no_recipient() -> None:
