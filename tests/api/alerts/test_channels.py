@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import jsonschema
 import pytest
 
-from api.alerts.channel_schemas import (
-    ChannelChangeSerializer,
-    ChannelCreateSerializer,
-    ChannelSerializer,
-    ChannelTestSerializer,
-)
 from notifications.models import AlertChannel, Delivery
 from shared.ids import new_id
 from tests.factories import make_client, make_tenant
@@ -24,17 +17,14 @@ PATH = "/v1/channels"
 
 def test_a_channel_is_added_listed_changed_and_removed():
     client = make_client(make_tenant())
-    jsonschema.validate(body(), ChannelCreateSerializer.json_schema)
 
     made = client.post(PATH, body())
 
     assert (made.status_code, made["ETag"]) == (201, '"1"')
     shown = made.json()
-    jsonschema.validate(shown, ChannelSerializer.json_schema)
     assert made["Location"] == f"{PATH}/{shown['id']}"
     assert client.get(PATH).json()["channels"] == [shown]
     change = {"kinds": ["did_not_run"], "url": f"https://b.example/{TOKEN}"}
-    jsonschema.validate(change, ChannelChangeSerializer.json_schema)
     changed = client.call("PATCH", f"{PATH}/{shown['id']}", change, if_match='"1"')
     assert (changed.json()["host"], changed["ETag"]) == ("b.example", '"2"')
     stale = client.call("PATCH", f"{PATH}/{shown['id']}", change, if_match='"1"')
@@ -90,7 +80,6 @@ def test_a_test_answers_what_the_other_side_said(monkeypatch):
         answer = make_client(tenant).post(f"{PATH}/{made.pk}/test", {})
 
     assert answer.status_code == 200
-    jsonschema.validate(answer.json(), ChannelTestSerializer.json_schema)
     assert answer.json() == {
         "sent": False,
         "status": 503,

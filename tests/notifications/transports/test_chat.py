@@ -173,9 +173,9 @@ def test_a_refusal_shows_the_real_answer(
 ) -> None:
     allow_loopback(monkeypatch)
     with http_receiver() as receiver:
-        receiver.status, receiver.body = status, b"no such topic"
+        receiver.status, receiver.body = status, b"no such our-topic"
         with pytest.raises(TransportError) as caught:
-            send_chat(f"ntfy://127.0.0.1:{receiver.port}/topic", MESSAGE)
+            send_chat(f"ntfy://127.0.0.1:{receiver.port}/our-topic", MESSAGE)
 
     assert len(receiver.requests) == 1
     assert caught.value.permanent is permanent
