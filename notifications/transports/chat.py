@@ -158,15 +158,15 @@ def send_chat(url: str, message: ChatMessage) -> Answer:
 
 
 def _judged(made: Exchange, url: str, *, accepted: bool) -> Answer:
+    if accepted and made.response is not None and made.refused is not made.response:
+        return answer_of(made.response, url)
     if made.error is not None:
         made.error.message = without_parts_of(url, made.error.message)
         raise made.error
-    if made.response is None:
+    decisive = made.refused or made.response
+    if decisive is None:
         raise TransportError("The service made no call for this message.", permanent=True)
-    answer = answer_of(made.response, url)
-    if not accepted or not 200 <= answer.status < 300:
-        raise refusal_of(answer, made.response)
-    return answer
+    raise refusal_of(answer_of(decisive, url), decisive)
 
 
 def _plugin_of(url: str, names: Mapping[str, str]) -> tuple[str, Any]:
@@ -183,7 +183,13 @@ def _plugin_of(url: str, names: Mapping[str, str]) -> tuple[str, Any]:
         for name, value in service.incident
         if name not in given and (names or value[0] != "{")
     }
-    fixed = {"asset": _asset(), "overflow": "truncate", "retry": 0, "optional": False}
+    fixed = {
+        "asset": _asset(),
+        "overflow": "truncate",
+        "retry": 0,
+        "optional": False,
+        "store": "no",
+    }
     try:
         plugin = _class_of(service)(**{**parsed, **further, **fixed})
         receivers = len(plugin)

@@ -40,10 +40,14 @@ _FRAMING = frozenset({"content-length", "accept-encoding", "connection", "host"}
 
 @dataclass(slots=True)
 class Exchange:
-    """The calls of one message, and what came of the last one."""
+    """The calls of one message, and what came of them."""
 
     calls: int = 0
+    #: The last answer.
     response: Response | None = None
+    #: The first answer that is no success: some services sign out after a failed message.
+    refused: Response | None = None
+    #: Of the first call that had no answer.
     error: TransportError | None = None
 
 
@@ -80,17 +84,19 @@ class GuardedRequests:
         if under_way.calls > MOST_CALLS:
             raise CallRefused(f"A message may make at most {MOST_CALLS} calls.")
         wanted = _prepared(method, url, options)
-        under_way.response = under_way.error = None
         try:
-            request = _request(wanted)
-            under_way.response = call_once(request, allowed_networks())
+            response = call_once(_request(wanted), allowed_networks())
         except DeliveryError as error:
-            under_way.error = unreached(error)
+            under_way.error = under_way.error or unreached(error)
             raise requests.ConnectionError(error.message) from error
         except ValueError as error:
-            under_way.error = TransportError(f"The call cannot be made: {error}", permanent=True)
+            refused = TransportError(f"The call cannot be made: {error}", permanent=True)
+            under_way.error = under_way.error or refused
             raise CallRefused(str(error)) from error
-        return _as_requests(under_way.response, wanted)
+        under_way.response = response
+        if not 200 <= response.status < 300:
+            under_way.refused = under_way.refused or response
+        return _as_requests(response, wanted)
 
     def get(self, url: str, **options: Any) -> requests.Response:
         """Make a GET."""

@@ -41,6 +41,8 @@ EXAMPLES = {
     "&sig=KODuebWbDGYFr0z0eu": "prod-04.westus.logic.azure.com",
     "gchat://workspace/key/token": "chat.googleapis.com",
     "mmosts://chat.example.com/3ccdd113474722377935511fc85d3dd4": "chat.example.com",
+    "rockets://hook/token@rocket.example.com": "rocket.example.com",
+    f"webex://{'Y2lz' * 20}": "api.ciscospark.com",
     "zulip://bot@example/a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4/alerts": "example.zulipchat.com",
     "ntfys://ntfy.example.com/topic": "ntfy.example.com",
     "gotifys://gotify.example.com/aBcDeFgHiJkLmNo": "gotify.example.com",
@@ -98,7 +100,10 @@ def test_every_service_is_bound_to_our_client_and_imports_no_other_way_out() -> 
     quiet = {
         *("__future__", "base64", "binascii", "collections", "contextlib", "copy", "cryptography"),
         *("dataclasses", "datetime", "enum", "functools", "gzip", "hashlib", "hmac", "html", "io"),
-        *("itertools", "json", "math", "os", "re", "requests", "time", "typing", "uuid", "apprise"),
+        *("itertools", "json", "math", "os", "re", "requests", "time", "typing", "urllib.parse"),
+        *("uuid", ".base", "..apprise_attachment", "..attachment.base", "..attachment.memory"),
+        *("..common", "..conversion", "..exception", "..locale", "..url", "..utils.parse"),
+        *("..utils.templates",),
     }
     for service in set(SERVICES.values()):
         read_chat_url_of(service.module)
@@ -119,7 +124,9 @@ def roots(source: str) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {name.name.split(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found.add("apprise" if node.level else (node.module or "").split(".")[0])
+            module = node.module or ""
+            within = node.level > 0 or module.startswith("urllib")
+            found.add("." * node.level + module if within else module.split(".")[0])
     return found
 
 
@@ -201,6 +208,24 @@ def test_a_service_that_makes_no_call_has_not_taken_the_message(
         send_chat("ntfys://ntfy.example.com/topic", MESSAGE)
 
     assert calls == []
+
+
+def test_the_first_refusal_decides_also_where_a_service_signs_out_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = iter((200, 503, 200))
+
+    def answer(request: Request, allow: object) -> Response:
+        body = b'{"status": "success", "data": {"authToken": "x", "userId": "y"}}'
+        return Response(next(answers), [], body, False, {}, "203.0.113.1")
+
+    monkeypatch.setattr(guarded_requests, "call_once", answer)
+    with pytest.raises(TransportError) as caught:
+        send_chat("rockets://user:password@rocket.example.com/room", MESSAGE)
+
+    assert list(answers) == []
+    assert caught.value.answer is not None
+    assert (caught.value.answer.status, caught.value.permanent) == (503, False)
 
 
 def test_services_have_names_and_paging_ones_keep_incidents() -> None:
