@@ -31,7 +31,7 @@ from tenants.models import Tenant
 from wire.destination_key import key_of, tenant_and_host
 
 #: Interval between looks.
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 2.0
 #: Alerts of one kind per look; a look of more would take long.
 _ALERTS = 5000
 

@@ -87,6 +87,11 @@ def recover_subjects(kind: str, subjects: Collection[tuple[UUID, str]], now: dat
     return recover([row for row, *about in found if tuple(about) in wanted], now)
 
 
+def apart(alert: Alert) -> timedelta:
+    """Return how far apart the notices of an alert that grows are."""
+    return FLAPS_WITHIN if alert.flaps else DIGEST_AFTER
+
+
 def cause_of(alert: Alert) -> Cause:
     """Return what the findings of the alert have in common."""
     return Cause(
@@ -182,10 +187,10 @@ def _add(alert: Alert, members: Sequence[Finding], now: datetime, *, is_new: boo
 
 
 def _next_notice(alert: Alert, now: datetime) -> datetime:
-    """Return the time of the next notice: soon for the first, then one digest period apart."""
+    """Return the time of the next notice: soon for the first one, then some time apart."""
     if alert.last_notified_at is None:
         return alert.next_notice_at or now + GATHER
-    return max(now, alert.last_notified_at + DIGEST_AFTER)
+    return max(now, alert.last_notified_at + apart(alert))
 
 
 def _note_tasks(alerts: dict[Cause, Alert], by_cause: dict[Cause, list[Finding]]) -> None:

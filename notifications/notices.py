@@ -21,7 +21,13 @@ from notifications.alert_kinds import KINDS
 from notifications.channel_notices import escalate, plan_for_channels
 from notifications.choices import UNFINISHED, AlertKind, Channel, DeliveryStatus
 from notifications.claims import counted_as
-from notifications.incidents import DIGEST_AFTER, FLAPS_WITHIN, FORGOTTEN_AFTER, QUIET_AFTER
+from notifications.incidents import (
+    DIGEST_AFTER,
+    FLAPS_WITHIN,
+    FORGOTTEN_AFTER,
+    QUIET_AFTER,
+    apart,
+)
 from notifications.models import Alert, AlertMute, Delivery
 from notifications.recipients import Recipient, kept_back, recipients_of, wants
 from tenants.models import Membership
@@ -173,7 +179,7 @@ class _Planner:
         alert.notice_number += 1
         alert.notified_count = alert.count
         alert.last_notified_at = self._now
-        alert.next_notice_at = self._now + DIGEST_AFTER
+        alert.next_notice_at = self._now + apart(alert)
         if closing:
             alert.closed_at, alert.next_notice_at = self._now, None
         new = [

@@ -95,7 +95,12 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "alert_rules",
                 "indexes": [
-                    models.Index(fields=["tenant", "kind", "id"], name="alert_rules_of_tenant_idx")
+                    models.Index(fields=["tenant", "kind", "id"], name="alert_rules_of_tenant_idx"),
+                    models.Index(
+                        condition=Q(("enabled", True)),
+                        fields=["kind", "tenant"],
+                        name="alert_rules_enabled_idx",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

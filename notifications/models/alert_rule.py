@@ -38,6 +38,9 @@ class AlertRule(models.Model):
         db_table = "alert_rules"
         indexes = [
             models.Index(fields=["tenant", "kind", "id"], name="alert_rules_of_tenant_idx"),
+            models.Index(
+                fields=["kind", "tenant"], name="alert_rules_enabled_idx", condition=Q(enabled=True)
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -39,7 +39,7 @@ class Stage:
         return create_rule(self.tenant.id, fields, actor=ACTOR)
 
     def failed(self, count: int = 1, **changes: Any) -> None:
-        """Let so many executions of the task fail for good, as the recorder does."""
+        """Let some executions of the task fail for good, as the recorder does."""
         rows = []
         for _ in range(count):
             row = Execution.objects.get(pk=self._failed.pk)
@@ -64,7 +64,7 @@ class Stage:
         append(self.tenant.id, "execution.retrying", self._failed.pk, self.task.pk)
 
     def succeeded(self, count: int = 1) -> None:
-        """Let so many executions of the task succeed."""
+        """Let some executions of the task succeed."""
         self._set_streak(0)
         pairs = [(new_id(), self.task.pk) for _ in range(count)]
         append_many(self.tenant.id, "execution.succeeded", pairs)

@@ -100,6 +100,7 @@ class Plans:
                 "doctor",
                 "workflow_limits",
                 "workflow_deadlocks",
+                "alert_rules",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.

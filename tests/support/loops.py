@@ -46,6 +46,8 @@ DOORS = (
     "executions.materialize.stage.run_once",
     "executions.resealing.passes.run_some",
     "executions.resealing.passes.wake_waiting",
+    "notifications.alerter.judge",
+    "notifications.conditions.Conditions.look",
     "notifications.notices.plan_due_notices",
     "notifications.services.addresses.send_confirmation",
     "notifications.services.deliveries.prune_alerts",

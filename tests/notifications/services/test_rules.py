@@ -125,7 +125,7 @@ def test_a_task_and_a_workflow_are_told_apart_and_foreign_ones_are_unknown() -> 
         assert refused(lambda wrong=wrong: make(tenant, **wrong)) == {("#/value", "not_found")}
 
 
-def test_a_tenant_has_so_many_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rules_of_a_tenant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "MOST", 1)
     tenant = make_tenant()
     update_rule(tenant.id, built_in(tenant, "first_failure").id, {"enabled": False}, actor=ACTOR)
