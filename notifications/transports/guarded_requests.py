@@ -31,7 +31,7 @@ from notifications.transports.webhook import (
 #: Calls of one message; some services look a name up first. With the time-out of each they end
 #: before a sender's claim does.
 MOST_CALLS = 4
-#: Set by our client for every call, whatever a service asks for.
+#: Asked for by services; our client sets its own for every call.
 _IGNORED = frozenset({"verify", "timeout", "allow_redirects", "stream"})
 _USED = frozenset({"params", "data", "json", "headers", "auth"})
 #: Written by what frames the message.
