@@ -104,7 +104,8 @@ class _Planner:
                 untold = (alert.pk, channel.pk) not in self._told
                 if channel.tenant_id != alert.tenant_id or not (untold and hears(channel, alert)):
                     continue
-                at = alert.created_at + timedelta(seconds=channel.after_seconds)
+                opened = alert.created_at + timedelta(seconds=channel.after_seconds)
+                at = max(opened, alert.muted_until or opened)
                 if at <= self._now:
                     yield self._delivery(alert, channel)
                 elif alert.next_notice_at is not None:

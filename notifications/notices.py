@@ -92,13 +92,13 @@ def _to_channels(
             alert.notice_number += 1
     closed = [alert for alert in alerts if alert.closed_at is not None]
     told = plan_for_channels([one for one in telling if one.closed_at is None], now)
-    escalated = escalate([one for one in alerts if _may_escalate(one, now)], now)
+    escalated = escalate([one for one in alerts if _may_escalate(one)], now)
     return told + escalated + plan_for_channels(closed, now, closing=True)
 
 
-def _may_escalate(alert: Alert, now: datetime) -> bool:
+def _may_escalate(alert: Alert) -> bool:
     is_on = alert.closed_at is None and alert.recovered_at is None and alert.notice_number > 0
-    return is_on and alert.acknowledged_at is None and not _is_muted(alert, now)
+    return is_on and alert.acknowledged_at is None
 
 
 def seconds_until_due() -> float | None:

@@ -20,7 +20,7 @@ def problems(read: Any, *args: Any) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("parts", "wrong"),
     [
-        ({"name": ""}, ("#/name", "too_short")),
+        ({"name": ""}, ("#/name", "blank")),
         ({"name": None}, ("#/name", "null")),
         ({"kind": "mail"}, ("#/kind", "invalid_choice")),
         ({"url": "ftp://x"}, ("#/url", "url_invalid")),
