@@ -18,7 +18,7 @@ def test_an_alert_is_acknowledged_and_that_is_taken_back():
     back = client.post(path, {"acknowledged": False}).json()
 
     assert taken["acknowledged_at"] is not None
-    assert taken["acknowledged_by"].startswith("key:")
+    assert taken["acknowledged_by"].startswith("api_key:")
     assert (back["acknowledged_at"], back["acknowledged_by"]) == (None, None)
 
 
