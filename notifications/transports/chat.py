@@ -245,7 +245,8 @@ def _check_host(plugin: Any) -> None:
 def _class_of(service: Service) -> Any:
     """Return the service's class, its module bound to our client."""
     # Its lines may have parts of URLs.
-    logging.getLogger("apprise").propagate = False
+    library = logging.getLogger("apprise")
+    library.propagate = False
     module = importlib.import_module(f"apprise.plugins.{service.module}")
     module.requests = GuardedRequests()  # type: ignore[attr-defined]  # the library's own name
     return getattr(module, service.name)

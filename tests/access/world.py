@@ -169,14 +169,12 @@ def make_world(
         "running_id": running.id,
         "calendar_id": calendar.id,
         "secret": _secret(tenant, words),
-        "channel_id": _channel(tenant, words),
         "pool": words.pool,
         "host": words.host,
         "worker_id": words.worker,
         "pause_id": _pause(tenant, words).id,
         "job_id": _job(tenant, words).id,
-        "alert_id": _alert(letter, words).id,
-        "rule_id": _rule(tenant, words).id,
+        **_alerting(letter, tenant, words),
         "erasure_id": _erasure(tenant, words).id,
         "member": member.pk,
         "owner_member": _owners(tenant, words),
@@ -240,6 +238,14 @@ def _workflow(tenant: Tenant, words: Words) -> dict[str, UUID]:
 def _secret(tenant: Tenant, words: Words) -> str:
     make_secret(tenant, words.secret, f"{words.none}-named", hosts=[words.host])
     return words.secret
+
+
+def _alerting(letter: DeadLetter, tenant: Tenant, words: Words) -> dict[str, UUID]:
+    return {
+        "alert_id": _alert(letter, words).id,
+        "rule_id": _rule(tenant, words).id,
+        "channel_id": _channel(tenant, words),
+    }
 
 
 def _channel(tenant: Tenant, words: Words) -> UUID:

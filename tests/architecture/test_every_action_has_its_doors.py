@@ -38,6 +38,7 @@ _PAGES_WITH_FORMS = {
     *("login", "login_code", "task_new", "task_edit", "calendar_new", "calendar_edit"),
     *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
     *("secret_new", "secret_edit", "alert_rule_new", "alert_rule_edit"),
+    *("channel_new", "channel_edit"),
 }
 
 _SESSION = "about this browser's session only; keys and commands have none"
