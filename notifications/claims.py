@@ -72,7 +72,7 @@ def in_turn() -> Q:
         closing=False,
         status__in=UNFINISHED,
     )
-    return Q(closing=False) | ~Exists(earlier)
+    return Q(closing=False) | Q(~Exists(earlier))
 
 
 def counted_as(channel: str, status: str) -> str:
@@ -171,13 +171,8 @@ def _bundle_of(delivery_id: UUID, now: datetime) -> QuerySet[Delivery]:
     asked = Delivery.objects.filter(pk=delivery_id).first()
     if asked is None or not asked.bundled:
         return due.filter(pk=delivery_id)
-    return due.filter(
-        membership_id=asked.membership_id,
-        alert_channel_id=asked.alert_channel_id,
-        channel=asked.channel,
-        closing=asked.closing,
-        bundled=True,
-    )
+    same = ("membership_id", "alert_channel_id", "channel", "closing")
+    return due.filter(bundled=True, **{name: getattr(asked, name) for name in same})
 
 
 def _mine(claim: Claim, delivery: Delivery) -> QuerySet[Delivery]:

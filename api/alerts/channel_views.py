@@ -30,7 +30,6 @@ class _ChannelsView(PunctualView):
     """A view of channels; each change needs ``admin``."""
 
     scopes = {"GET": "read", "POST": "admin", "PATCH": "admin", "DELETE": "admin"}
-    receipt = frozenset({"id", "name", "version"})
     takes_secrets = True
 
 

@@ -86,8 +86,8 @@ def send_channel_trial(
         answer = _hand_over(channel, _test_message(channel), str(new_id()))
     except TransportError as error:
         found = error.answer
-        shown = (found.status, found.text) if found else (None, "")
-        return Trial(False, *shown, error.message)
+        status, text = (found.status, found.text) if found else (None, "")
+        return Trial(False, status, text, error.message)
     return Trial(True, answer.status, answer.text, "")
 
 

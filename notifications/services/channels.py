@@ -71,7 +71,7 @@ def create_channel(tenant_id: UUID, body: Mapping[str, Any], *, actor: Actor) ->
     made.kinds = heard_by_default() if content.kinds is None else content.kinds
     made.after_seconds = content.after_seconds or 0
     _place(made, content)
-    _save(made, force_insert=True)
+    _save(made, is_new=True)
     _name_rules(made, content.rules or [])
     audit.record(tenant_id, actor, "alert_channel.created", _KIND, made.id, after=_facts(made))
     return get_channel(tenant_id, made.id)
@@ -143,10 +143,10 @@ def _place(channel: AlertChannel, content: Content) -> None:
     channel.failed_at, channel.error = None, ""
 
 
-def _save(channel: AlertChannel, **how: bool) -> None:
+def _save(channel: AlertChannel, *, is_new: bool = False) -> None:
     try:
         with transaction.atomic():
-            channel.save(**how)
+            channel.save(force_insert=is_new)
     except IntegrityError as error:
         message = f"There is a channel {channel.name!r} already."
         raise Conflict(message, code="channel_exists") from error

@@ -342,7 +342,7 @@ OPERATIONS: tuple[Operation, ...] = (
         seen_with="admin",
     ),
     _op("acknowledge_alert", "POST /v1/alerts/{alert_id}/acknowledge", "operate", body={}),
-    _op("assign_alert", "POST /v1/alerts/{alert_id}/assign", "operate", body=_MEMBER),
+    _op("assign_alert", "POST /v1/alerts/{alert_id}/assign", "operate", body={"member": None}),
     _op("list_channels", "GET /v1/channels", "read"),
     _op("get_channel", "GET /v1/channels/{channel_id}", "read"),
     _op("create_channel", "POST /v1/channels", "admin", body=_NEW_CHANNEL),

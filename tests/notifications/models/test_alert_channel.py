@@ -33,15 +33,15 @@ def test_the_default_leaves_first_failures_out() -> None:
 @pytest.mark.parametrize("receivers", ["", "member", "channel", "member channel"])
 def test_a_delivery_goes_to_a_member_or_to_a_channel(receivers: str) -> None:
     tenant = make_tenant()
-    made = {"member": make_member(tenant), "channel": make_channel(tenant)}
+    member, channel = make_member(tenant), make_channel(tenant)
     alert = make_alert(tenant)
     delivery = Delivery(
         alert=alert, channel="email", notice_number=1, next_attempt_at=alert.last_at
     )
     if "member" in receivers:
-        delivery.membership = made["member"]
+        delivery.membership = member
     if "channel" in receivers:
-        delivery.alert_channel = made["channel"]
+        delivery.alert_channel = channel
 
     if len(receivers.split()) == 1:
         delivery.save()
