@@ -39,8 +39,9 @@ def judge(events: Sequence[Recorded], now: datetime) -> None:
     failures, successes = failures_of(events), successes_of(events)
     quotas = _latest_of_quotas(events)
     budgets = [event for event in events if event.name == EXCEEDED]
-    tenants = {one.tenant_id for one in (*failures, *successes, *budgets)}
-    tenants |= {tenant_id for tenant_id, _ in quotas}
+    tenants = {tenant_id for tenant_id, _ in quotas}
+    for found in (failures, successes, budgets):
+        tenants.update(one.tenant_id for one in found)
     if not tenants:
         return
     rules = RuleBook.of(tenants)
@@ -118,8 +119,10 @@ def _of_budgets(events: Sequence[Recorded], rules: RuleBook) -> Iterator[Finding
     tasks = facts_of({event.subject_id for event in events})
     for event in events:
         task = tasks.get(event.subject_id)
-        rule = task and rules.rule(event.tenant_id, AlertKind.BUDGET_EXCEEDED, task)
-        if task is None or rule is None:
+        if task is None:
+            continue
+        rule = rules.rule(event.tenant_id, AlertKind.BUDGET_EXCEEDED, task)
+        if rule is None:
             continue
         data = event.data
         subject = f"{task.id} {data['unit']}"

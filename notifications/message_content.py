@@ -69,7 +69,7 @@ class Content:
 def compose(alert: Alert, recipient: Recipient, tenant_name: str) -> Content:
     """Return the content of a message about one alert, its times on the recipient's clock."""
     rows = _rows_of(alert, alert.execution_id) if alert.execution_id else (None, (), None)
-    task = Task.objects.filter(pk=alert.task_id).first()
+    task = Task.objects.filter(pk=alert.task_id).first() if alert.task_id else None
     own, of_task = zone_of(recipient.preference.timezone), task.schedule if task else {}
     zones = timezone.override(own), beside(zone_of(of_task.get("timezone")))
     with zones[0], zones[1], sight(recipient.membership.sees_payloads):

@@ -149,7 +149,9 @@ def delete_rule(
 
 
 def _built_in(tenant_id: UUID, kind: str) -> AlertRule:
+    """Return the rule as it is before its first change; it has no times."""
     facts = KINDS[kind]
+    times: dict[str, Any] = {"created_at": None, "updated_at": None}
     return AlertRule(
         id=_built_in_id(tenant_id, kind),
         tenant_id=tenant_id,
@@ -159,8 +161,7 @@ def _built_in(tenant_id: UUID, kind: str) -> AlertRule:
         window_seconds=_default(facts.window),
         urgent=facts.urgent,
         built_in=True,
-        created_at=None,
-        updated_at=None,
+        **times,
     )
 
 

@@ -24,7 +24,7 @@ from executions.bulk.jobs import create_bulk_job
 from executions.external.pools import change_pool
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Erasure, WorkerMinute
-from notifications.models import Alert, AlertRule, NotificationPreference, PushSubscription
+from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.push_subscriptions import subscribe
 from notifications.services.rules import create_rule
 from shared.actor import COMMAND
@@ -174,7 +174,7 @@ def make_world(
         "worker_id": words.worker,
         "pause_id": _pause(tenant, words).id,
         "job_id": _job(tenant, words).id,
-        **_alerting(letter, tenant, words),
+        **_alerts(letter, words),
         "erasure_id": _erasure(tenant, words).id,
         "member": member.pk,
         "owner_member": _owners(tenant, words),
@@ -240,14 +240,6 @@ def _secret(tenant: Tenant, words: Words) -> str:
     return words.secret
 
 
-def _alerting(letter: DeadLetter, tenant: Tenant, words: Words) -> dict[str, UUID]:
-    return {
-        "alert_id": _alert(letter, words).id,
-        "rule_id": _rule(tenant, words).id,
-        "channel_id": _channel(tenant, words),
-    }
-
-
 def _channel(tenant: Tenant, words: Words) -> UUID:
     """Add a channel whose path is the right to send to it."""
     url = f"https://{words.host}/{words.none}-channel"
@@ -279,10 +271,12 @@ def _alert(letter: DeadLetter, words: Words) -> Alert:
     )
 
 
-def _rule(tenant: Tenant, words: Words) -> AlertRule:
-    return create_rule(
-        tenant.id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
+def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
+    rule = create_rule(
+        letter.tenant_id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
     )
+    channel = _channel(letter.tenant, words)
+    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id, "channel_id": channel}
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:

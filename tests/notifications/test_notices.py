@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 
 from executions.ledger import totals
 from executions.loop.clocks import database_now
@@ -199,7 +200,8 @@ def test_an_alert_that_comes_and_goes_speaks_once_in_a_quarter_of_an_hour() -> N
     )
     spoken = []
     for _minute in range(40):
-        count_findings([finding], database_now())
+        with transaction.atomic():
+            count_findings([finding], database_now())
         pass_time(seconds=30)
         spoken += plan_due_notices()
         found = Alert.objects.filter(closed_at=None).values_list("id", flat=True)

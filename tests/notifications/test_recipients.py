@@ -55,6 +55,7 @@ def test_an_alert_whose_every_task_is_muted_is_kept_back() -> None:
     tenant = make_tenant()
     member = make_member(tenant)
     alert = make_alert(tenant)
+    assert alert.task_id is not None
     AlertTask.objects.create(alert=alert, task_id=alert.task_id)
     NotificationPreference.objects.create(membership=member, muted_task_ids=[alert.task_id])
     recipient = recipient_of(member.pk)

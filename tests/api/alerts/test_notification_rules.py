@@ -35,12 +35,12 @@ def test_a_rule_is_made_shown_changed_and_deleted(client):
         "version": 1,
     }
     assert client.get(made["Location"]).json() == shown
-    changed = client.patch(made["Location"], {"urgent": True}, HTTP_IF_MATCH='"1"')
+    changed = client.patch(made["Location"], {"urgent": True}, if_match='"1"')
     assert (changed.status_code, changed["ETag"]) == (200, '"2"')
     assert changed.json()["urgent"]
-    assert client.patch(made["Location"], {}, HTTP_IF_MATCH='"1"').status_code == 412
-    assert client.delete(made["Location"], HTTP_IF_MATCH='"1"').status_code == 412
-    assert client.delete(made["Location"], HTTP_IF_MATCH='"2"').status_code == 204
+    assert client.patch(made["Location"], {}, if_match='"1"').status_code == 412
+    assert client.delete(made["Location"], if_match='"1"').status_code == 412
+    assert client.delete(made["Location"], if_match='"2"').status_code == 204
     assert client.get(made["Location"]).status_code == 404
 
 

@@ -85,7 +85,8 @@ def test_a_built_in_rule_is_switched_off(browser, alpha):
     ],
 )
 def test_a_form_with_errors_comes_back_as_it_was_sent(browser, alpha, sent, message):
-    answer = browser(alpha, role="admin").post(f"{PATH}/new", {**FORM, "name": HOSTILE, **sent})
+    form = {**FORM, "name": HOSTILE, "value": HOSTILE, **sent}
+    answer = browser(alpha, role="admin").post(f"{PATH}/new", form)
 
     assert answer.status_code == 400
     assert message in answer.text

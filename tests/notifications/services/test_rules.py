@@ -36,7 +36,8 @@ STREAK: Any = {"kind": "failures_in_a_row", "name": "Billing fails"}
 
 
 def make(tenant: Tenant, **given: Any) -> AlertRule:
-    return create_rule(tenant.id, {**STREAK, **given}, actor=ACTOR)
+    fields: Any = {**STREAK, **given}
+    return create_rule(tenant.id, fields, actor=ACTOR)
 
 
 def built_in(tenant: Tenant, kind: str) -> AlertRule:
@@ -82,7 +83,7 @@ def test_a_rule_has_the_numbers_of_its_kind_and_an_audit_entry() -> None:
         ({"kind": "recovered"}, ("#/kind", "invalid_choice")),
         ({"name": " "}, ("#/name", "blank")),
         ({"name": "x" * 201}, ("#/name", "too_long")),
-        ({"name": "a\u202eb"}, ("#/name", "hidden_character")),
+        ({"name": "a\u202eb"}, ("#/name", "invalid_characters")),
         ({"scope": "oops"}, ("#/scope", "invalid_choice")),
         ({"value": "team:billing"}, ("#/value", "exclusive")),
         ({"scope": "label", "value": ""}, ("#/value", "blank")),

@@ -47,11 +47,11 @@ def test_list_has_the_built_in_rules_and_the_own_ones(alpha):
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("create", "recovered", "x"), 2),
+        (("create", "recovered", "x"), 1),
         (("create", "failures_in_a_row", "x", "--threshold", "1"), 2),
         (("create", "failures_in_a_row", "x", "--scope", "task", "--value", "oops"), 2),
-        (("create", "failures_in_a_row", "x", "--urgent", "--not-urgent"), 2),
-        (("show", "oops"), 2),
+        (("create", "failures_in_a_row", "x", "--urgent", "--not-urgent"), 1),
+        (("show", "oops"), 1),
         (("show", str(new_id())), 3),
         (("delete", str(new_id()), "--yes"), 3),
     ],
