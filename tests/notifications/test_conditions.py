@@ -7,6 +7,7 @@ import redis
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from executions.dispatch import circuits
 from notifications import conditions
 from notifications.alerter import CONSUMER
 from notifications.conditions import LOOK_SECONDS, Conditions
@@ -81,7 +82,7 @@ def test_without_redis_alerts_of_circuits_stay(monkeypatch: pytest.MonkeyPatch) 
     def away(*keys: object, **options: object) -> None:
         raise redis.ConnectionError
 
-    monkeypatch.setattr(conditions.circuits, "standing", away)
+    monkeypatch.setattr(circuits, "standing", away)
     look()
 
     assert counts() == {"circuit_open": 1}
