@@ -13,6 +13,7 @@ import shared.ids
 class Migration(migrations.Migration):
     dependencies = [
         ("notifications", "0005_alert_rules"),
+        ("notifications", "0005_event_subscriptions"),
         ("tenants", "0015_keys_that_end"),
     ]
 

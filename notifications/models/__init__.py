@@ -7,6 +7,7 @@ from notifications.models.alert_channel import AlertChannel, AlertRuleChannel
 from notifications.models.alert_mute import AlertMute
 from notifications.models.alert_rule import AlertRule, RuleMinute
 from notifications.models.delivery import Delivery
+from notifications.models.event_subscription import EventSubscription
 from notifications.models.notification_preference import NotificationPreference
 from notifications.models.push_subscription import PushSubscription
 
@@ -18,6 +19,7 @@ __all__ = [
     "AlertRuleChannel",
     "AlertTask",
     "Delivery",
+    "EventSubscription",
     "NotificationPreference",
     "PushSubscription",
     "RuleMinute",

@@ -67,6 +67,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
     "executions 0033_day_functions": {"RunSQL": "functions that old code does not call"},
+    "events 0011_events_of_tenants": {"RunSQL": "of its own session only"},
     "events 0010_forget_audit_entries": {"RunSQL": "a function that old code does not call"},
     "executions 0021_leased_by_pull_workers": {
         "RunSQL": "an index of unfinished work of pull workers only, which is little"

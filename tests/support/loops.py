@@ -48,6 +48,8 @@ DOORS = (
     "executions.resealing.passes.wake_waiting",
     "notifications.alerter.judge",
     "notifications.conditions.Conditions.look",
+    "notifications.event_webhooks.sending.send_due_events",
+    "notifications.event_webhooks.waking.wake_due_subscriptions",
     "notifications.notices.plan_due_notices",
     "notifications.services.addresses.send_confirmation",
     "notifications.services.deliveries.prune_alerts",
