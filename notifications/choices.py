@@ -56,6 +56,17 @@ class Channel(models.TextChoices):
     CONSOLE = "console", "Console"
 
 
+class ChannelKind(models.TextChoices):
+    """The kinds of channels that a tenant shares."""
+
+    WEBHOOK = "webhook", "Webhook"
+    CHAT = "chat", "Chat or paging service"
+
+
+#: What a delivery goes by: to a member, or to a shared channel.
+DELIVERED_BY = (*Channel.choices, *ChannelKind.choices)
+
+
 class DeliveryStatus(models.TextChoices):
     """States of a delivery; PENDING and SENDING are unfinished."""
 

@@ -18,6 +18,7 @@ from django.db.models import Count, Max
 from executions.ledger import totals
 from executions.loop.clocks import database_now
 from notifications.alert_kinds import KINDS
+from notifications.channel_notices import escalate, plan_for_channels
 from notifications.choices import UNFINISHED, AlertKind, Channel, DeliveryStatus
 from notifications.claims import counted_as
 from notifications.incidents import (
@@ -70,11 +71,34 @@ def plan_due_notices() -> list[Notice]:
     planner = _Planner(now, telling, recipients)
     notices = [planner.plan(alert, closing=alert.id in ending) for alert in telling]
     _settle([alert for alert in alerts if alert not in telling], now)
+    deliveries = planner.deliveries + _to_channels(alerts, telling, now)
     Alert.objects.bulk_update(alerts, _MOVED)
-    Delivery.objects.bulk_create(planner.deliveries, batch_size=1000)
-    ended = (one for one in planner.deliveries if one.status not in UNFINISHED)
+    Delivery.objects.bulk_create(deliveries, batch_size=1000)
+    ended = (one for one in deliveries if one.status not in UNFINISHED)
     totals.add(Counter(counted_as(one.channel, one.status) for one in ended))
     return notices
+
+
+def _to_channels(
+    alerts: Sequence[Alert], telling: Sequence[Alert], now: datetime
+) -> list[Delivery]:
+    """Return the deliveries to shared channels: of alerts with news, and of those that ended.
+
+    Members are not told that an alert became quiet; a channel hears of each end, because the
+    incident of a paging service stays open until then.
+    """
+    for alert in alerts:
+        if alert.closed_at is not None and alert not in telling:
+            alert.notice_number += 1
+    closed = [alert for alert in alerts if alert.closed_at is not None]
+    told = plan_for_channels([one for one in telling if one.closed_at is None], now)
+    escalated = escalate([one for one in alerts if _may_escalate(one)], now)
+    return told + escalated + plan_for_channels(closed, now, closing=True)
+
+
+def _may_escalate(alert: Alert) -> bool:
+    is_on = alert.closed_at is None and alert.recovered_at is None and alert.notice_number > 0
+    return is_on and alert.acknowledged_at is None
 
 
 def seconds_until_due() -> float | None:
@@ -85,6 +109,8 @@ def seconds_until_due() -> float | None:
 
 
 def _has_news(alert: Alert, now: datetime) -> bool:
+    if alert.acknowledged_at is not None:
+        return False
     return alert.count > alert.notified_count and not _is_muted(alert, now)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from notifications.alert_kinds import KINDS
 from notifications.models import (
     Alert,
+    AlertChannel,
     AlertRule,
     Delivery,
     NotificationPreference,
@@ -16,6 +17,9 @@ from notifications.models import (
 from shared.addresses import host_of
 from shared.instants import format_instant
 from shared.payload_sight import hide
+
+#: What lines of the delivery log are read with.
+RECEIVERS = ("membership__user", "alert_channel")
 
 
 def present_alert(alert: Alert) -> dict[str, Any]:
@@ -43,6 +47,9 @@ def present_alert(alert: Alert) -> dict[str, Any]:
         "last_notified_at": _instant(alert.last_notified_at),
         "muted_until": _instant(alert.muted_until),
         "recovered_at": _instant(alert.recovered_at),
+        "acknowledged_at": _instant(alert.acknowledged_at),
+        "acknowledged_by": alert.acknowledged_by or None,
+        "assignee": alert.assignee_id,
         "closed_at": _instant(alert.closed_at),
     }
 
@@ -56,7 +63,7 @@ def severity_of(alert: Alert) -> str:
 
 def present_alert_detail(alert: Alert) -> dict[str, Any]:
     """Return the alert with its delivery log, newest first."""
-    deliveries = Delivery.objects.filter(alert=alert).select_related("membership__user")
+    deliveries = Delivery.objects.filter(alert=alert).select_related(*RECEIVERS)
     return {
         **present_alert(alert),
         "deliveries": [present_delivery(row) for row in deliveries.order_by("-id")[:200]],
@@ -83,11 +90,13 @@ def present_rule(rule: AlertRule) -> dict[str, Any]:
 
 
 def present_delivery(delivery: Delivery) -> dict[str, Any]:
-    """Return one line of the delivery log."""
+    """Return one line of the delivery log; it has a member or a shared channel."""
+    membership, channel = delivery.membership, delivery.alert_channel
     return {
         "id": str(delivery.id),
         "member": delivery.membership_id,
-        "user": delivery.membership.user.get_username(),
+        "user": membership.user.get_username() if membership else None,
+        "alert_channel": {"id": str(channel.id), "name": channel.name} if channel else None,
         "channel": delivery.channel,
         "notice_number": delivery.notice_number,
         "closing": delivery.closing,
@@ -123,6 +132,26 @@ def present_preference(preference: NotificationPreference) -> dict[str, Any]:
         "quiet_except_final": preference.quiet_except_final,
         "muted_until": _instant(preference.muted_until),
         "muted_task_ids": [str(task) for task in preference.muted_task_ids],
+    }
+
+
+def present_channel(channel: AlertChannel) -> dict[str, Any]:
+    """Return a shared channel without its URL, with which others could send to it."""
+    return {
+        "id": str(channel.id),
+        "name": channel.name,
+        "kind": channel.kind,
+        "service": channel.service,
+        "host": channel.host or None,
+        "kinds": channel.kinds,
+        "after_seconds": channel.after_seconds,
+        "rules": [{"id": str(one.rule_id), "name": one.rule.name} for one in channel.rules.all()],
+        "version": channel.version,
+        "created_at": format_instant(channel.created_at),
+        "updated_at": format_instant(channel.updated_at),
+        "last_sent_at": _instant(channel.last_sent_at),
+        "failed_at": _instant(channel.failed_at),
+        "error": channel.error or None,
     }
 
 

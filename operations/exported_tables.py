@@ -107,7 +107,8 @@ PLAIN = (
         "notifications.Alert",
         "id kind error_signature destination cause task_id task_name execution_id attempt "
         "error_code error_message count task_count first_at last_at notice_number muted_until "
-        "rule_id subject urgent recovered_at flaps ends_at closed_at created_at",
+        "rule_id subject urgent recovered_at flaps ends_at acknowledged_at acknowledged_by "
+        "assignee__user__username closed_at created_at",
     ),
     Plain(
         "alert_rules",
@@ -128,11 +129,24 @@ PLAIN = (
         "alert_id membership__user__username until",
         "alert__tenant_id",
     ),
+    # Without the URL: it is enough to send to the channel.
+    Plain(
+        "alert_channels",
+        "notifications.AlertChannel",
+        "id name kind service host kinds version created_at updated_at last_sent_at failed_at "
+        "error",
+    ),
+    Plain(
+        "alert_rule_channels",
+        "notifications.AlertRuleChannel",
+        "channel_id rule_id",
+        "channel__tenant_id",
+    ),
     Plain(
         "alert_deliveries",
         "notifications.Delivery",
-        "id alert_id membership__user__username channel notice_number status reason error "
-        "created_at sent_at",
+        "id alert_id membership__user__username alert_channel_id channel notice_number status "
+        "reason error created_at sent_at",
         "alert__tenant_id",
     ),
     Plain(

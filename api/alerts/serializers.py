@@ -20,7 +20,13 @@ from api.protocol.serializers import (
     StrictSerializer,
     StrictUUIDField,
 )
-from notifications.choices import ALERT_KINDS, AlertKind, Channel, DeliveryStatus, Suppression
+from notifications.choices import (
+    ALERT_KINDS,
+    DELIVERED_BY,
+    AlertKind,
+    DeliveryStatus,
+    Suppression,
+)
 from notifications.services.alerts import MOST_MINUTES
 
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -122,6 +128,18 @@ class MuteBody(StrictSerializer):
     minutes = StrictIntegerField(min_value=0, max_value=MOST_MINUTES, default=60)
 
 
+class AcknowledgeBody(StrictSerializer):
+    """Whether a person works on the alert; false takes it back."""
+
+    acknowledged = StrictBooleanField(default=True)
+
+
+class AssignBody(StrictSerializer):
+    """The member who works on the alert; null for none."""
+
+    member = StrictIntegerField(min_value=1, allow_null=True)
+
+
 class AlertError(serializers.Serializer[object]):
     """The error of the first failure."""
 
@@ -159,16 +177,27 @@ class AlertSerializer(serializers.Serializer[object]):
     recovered_at = StrictDateTimeField(
         allow_null=True, help_text="Since when its condition no longer holds."
     )
+    acknowledged_at = StrictDateTimeField(allow_null=True)
+    acknowledged_by = serializers.CharField(allow_null=True)
+    assignee = serializers.IntegerField(allow_null=True, help_text="The id of a member.")
     closed_at = StrictDateTimeField(allow_null=True)
+
+
+class DeliveryChannel(serializers.Serializer[object]):
+    """The shared channel that a message went to."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
 
 
 class DeliverySerializer(serializers.Serializer[object]):
     """One line of the delivery log."""
 
     id = serializers.UUIDField()
-    member = serializers.IntegerField()
-    user = serializers.CharField()
-    channel = serializers.ChoiceField(choices=Channel.values)
+    member = serializers.IntegerField(allow_null=True)
+    user = serializers.CharField(allow_null=True)
+    alert_channel = DeliveryChannel(allow_null=True)
+    channel = serializers.ChoiceField(choices=[value for value, _ in DELIVERED_BY])
     notice_number = serializers.IntegerField()
     closing = serializers.BooleanField(help_text="Whether it says that the alert is over.")
     status = serializers.ChoiceField(choices=DeliveryStatus.values)

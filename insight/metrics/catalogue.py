@@ -216,10 +216,10 @@ METRICS: tuple[Metric, ...] = (
         "punctual_alert_deliveries_total",
         Type.COUNTER,
         "Notices that ended, by channel and result.",
-        "`failed`: the mail server or a push service refuses; see the alert's deliveries.",
+        "`failed`: a mail server, push service or channel refuses; see the alert's deliveries.",
         ("channel", "result"),
         {
-            "channel": ("email", "push", "console"),
+            "channel": ("email", "push", "console", "webhook", "chat"),
             "result": ("sent", "failed", "suppressed"),
         },
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from notifications.models.alert import Alert, AlertTask
+from notifications.models.alert_channel import AlertChannel, AlertRuleChannel
 from notifications.models.alert_mute import AlertMute
 from notifications.models.alert_rule import AlertRule, RuleMinute
 from notifications.models.delivery import Delivery
@@ -12,8 +13,10 @@ from notifications.models.push_subscription import PushSubscription
 
 __all__ = [
     "Alert",
+    "AlertChannel",
     "AlertMute",
     "AlertRule",
+    "AlertRuleChannel",
     "AlertTask",
     "Delivery",
     "EventSubscription",

@@ -21,7 +21,8 @@ class Alert(models.Model):
     has to decide on a notice or close the alert. ``recovered_at`` says since when the condition
     no longer holds; an alert that only became quiet has none. ``flaps`` counts how often it came
     back after that. ``ends_at`` is when the condition ends by itself, as a budget's period does.
-    ``urgent`` alerts reach members in their quiet hours.
+    ``urgent`` alerts reach members in their quiet hours. An acknowledged alert goes on counting,
+    and its next notice is that of its end.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -53,6 +54,11 @@ class Alert(models.Model):
     recovered_at = models.DateTimeField(null=True)
     flaps = models.PositiveIntegerField(default=0, db_default=0)
     ends_at = models.DateTimeField(null=True)
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_by = models.CharField(max_length=200, default="", db_default="")
+    assignee = models.ForeignKey(
+        "tenants.Membership", on_delete=models.SET_NULL, null=True, related_name="+"
+    )
     closed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 

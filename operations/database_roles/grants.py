@@ -56,8 +56,10 @@ GRANTS: dict[str, str] = {
     "worker_hours": _READ,
     "worker_minutes": "SIU",
     # Of tenants.
+    "alert_channels": _ALL,
     "alert_deliveries": _ALL,
     "alert_mutes": _ALL,
+    "alert_rule_channels": _ALL,
     "alert_rule_minutes": _ALL,
     "alert_rules": _ALL,
     "alert_tasks": _ALL,

@@ -27,6 +27,12 @@ WORDS = {
     "calendars edit": f"{SEEN_BY_READERS}-days --date 2027-01-01",
     "calendars delete": f"{SEEN_BY_READERS}-days --yes",
     "calendars import": f"{SEEN_BY_READERS}-days {FILES}/days.ics",
+    "channels list": "--json",
+    "channels show": f"{SEEN_BY_READERS}-channel",
+    "channels create": f"made --kind webhook --file {FILES}/url.txt",
+    "channels change": f"{SEEN_BY_READERS}-channel --kinds",
+    "channels test": f"{SEEN_BY_READERS}-channel",
+    "channels remove": f"{SEEN_BY_READERS}-channel --yes",
     "concurrency list": "--wide",
     "destinations list": "--wide",
     "destinations show": HOST,
@@ -136,6 +142,8 @@ BY_ID = {
     "dlq show": "{letter_id}",
     "erasures show": "{erasure_id}",
     "notify mute": "{alert_id}",
+    "notify acknowledge": "{alert_id}",
+    "notify assign": "{alert_id} --member ada",
     "pauses end": "{pause_id} --yes",
 }
 #: Commands about the whole installation, its accounts, tenants or machinery, with the reason.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tests.access.alert_operations import of_alerts
 from tests.access.rights import Rights
 from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
 from tests.factories import once
@@ -15,7 +16,6 @@ from tests.support.calendars import ICAL
 
 _TASK = "/v1/tasks/{task_id}"
 _CALENDAR = "/v1/calendars/{calendar_id}"
-_RULE = "/v1/notification-rules/{rule_id}"
 _SECRET = "/v1/secrets/{secret}"
 _NEW_SECRET = {"name": "made", "value": "made-value", "hosts": ["*"]}
 _LETTER = "/v1/dlq/{letter_id}"
@@ -319,29 +319,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_received_requests", "GET /v1/receiver/requests", "read", shows_payload=True),
     _op("forget_received_requests", "DELETE /v1/receiver/requests", "operate"),
     # alerts and who is told
-    _op("list_alerts", "GET /v1/alerts", "read"),
-    _op("get_alert", "GET /v1/alerts/{alert_id}", "read"),
-    _op("mute_alert", "POST /v1/alerts/{alert_id}/mute", "operate", body={}),
-    _op("list_notification_rules", "GET /v1/notification-rules", "read"),
-    _op(
-        "create_notification_rule",
-        "POST /v1/notification-rules",
-        "write",
-        body={"name": "made", "kind": "failures_in_a_row"},
-    ),
-    _op("get_notification_rule", f"GET {_RULE}", "read"),
-    _op("edit_notification_rule", f"PATCH {_RULE}", "write", body={}),
-    _op("edit_notification_rule", f"PATCH {_RULE}", "write", body={"enabled": False}),
-    _op("delete_notification_rule", f"DELETE {_RULE}", "write"),
-    _op("list_notification_preferences", "GET /v1/notification-preferences", "admin"),
-    _op(
-        "change_notification_preference",
-        "PATCH /v1/notification-preferences",
-        "admin",
-        body={**_MEMBER, "timezone": "Asia/Tokyo"},
-        foreign=400,
-        seen_with="admin",
-    ),
+    *of_alerts(_op),
     _op("list_push_subscriptions", "GET /v1/push-subscriptions", "admin"),
     _op(
         "create_push_subscription",

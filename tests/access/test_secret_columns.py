@@ -22,6 +22,7 @@ FOLLOWED = {
 }
 #: Column -> where it is followed instead, or why it is no secret.
 ELSEWHERE = {
+    "alert_channels.sealed_url": "tests/access/test_api_access.py",
     "audit_chains.hash": "a keyed hash of the last entry",
     "audit_entries.hash": "a keyed hash of the entry",
     "auth_user.password": "a hash; tests/dashboard/views/test_account.py",

@@ -53,6 +53,7 @@ from tests.factories import (
     start,
 )
 from tests.notifications.cast import make_member
+from tests.support.alert_channels import make_channel
 from tests.support.api import make_tenant
 from tests.support.calendars import make_calendar
 from tests.support.named_secrets import make_secret
@@ -258,6 +259,12 @@ def _secret(tenant: Tenant, words: Words) -> str:
     return words.secret
 
 
+def _channel(tenant: Tenant, words: Words) -> UUID:
+    """Add a channel whose path is the right to send to it."""
+    url = f"https://{words.host}/{words.none}-channel"
+    return make_channel(tenant, f"{words.readers}-channel", url=url).pk
+
+
 def _pause(tenant: Tenant, words: Words) -> Pause:
     return Pause.objects.create(
         tenant_id=tenant.id,
@@ -287,7 +294,8 @@ def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
     rule = create_rule(
         letter.tenant_id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
     )
-    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id}
+    channel = _channel(letter.tenant, words)
+    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id, "channel_id": channel}
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:

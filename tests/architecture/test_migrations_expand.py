@@ -175,6 +175,15 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AlterField delivery reason": "one more word for people; the column stays as it is",
     },
     "notifications 0006_alert_rules": {
+    "notifications 0007_alert_channels": {
+        "AlterField delivery channel": "two more words for people; the column stays as it is",
+        "AlterField delivery membership": "it may be empty; old code fills it",
+        "AddConstraint delivery one_delivery_per_notice_and_channel": "old code writes to no "
+        "channel, and there are few rows",
+        "AddConstraint delivery delivery_has_one_receiver": "old code names a member and no "
+        "channel, and there are few rows",
+    },
+    "notifications 0006_alert_rules": {
         "RemoveConstraint alert one_open_alert_per_cause": "the new one refuses what it refused",
         "RemoveConstraint alert alert_kind_is_known": "it comes back in the same step, wider",
         "RemoveConstraint notificationpreference notification_events_are_known": "it comes back in "

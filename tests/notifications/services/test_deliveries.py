@@ -166,6 +166,7 @@ def test_a_message_that_nobody_takes_for_a_day_is_given_up(
 
 def test_a_member_who_unsubscribes_meanwhile_gets_nothing() -> None:
     delivery = owed()
+    assert delivery.membership is not None
     NotificationPreference.objects.create(membership=delivery.membership, email_events=[])
 
     assert send_delivery(delivery.id) == "SUPPRESSED"
@@ -176,6 +177,7 @@ def test_a_member_who_unsubscribes_meanwhile_gets_nothing() -> None:
 
 def test_a_deactivated_member_gets_nothing() -> None:
     delivery = owed()
+    assert delivery.membership is not None
     user = delivery.membership.user
     user.is_active = False
     user.save()
