@@ -1,9 +1,10 @@
 """The gate: admits, skips or delays due work under an overlap policy or a limit.
 
 The scheduler runs it for its partitions, between materialize and dispatch, at the instant that
-work comes due; where a budget alone decides, it admits work as early as dispatch releases it. Tasks without policy and limit never come here. With any number of schedulers, one
-at a time decides on a group, under the group's advisory lock, and admits at most as many as the
-limit allows. :mod:`~executions.gate.overlap` makes the decision.
+work comes due; where a budget alone decides, it admits work as early as dispatch releases it.
+Tasks without policy, limit and budget never come here. With any number of schedulers, one at a time
+decides on a group, under the group's advisory lock, and admits at most as many as the limit allows.
+:mod:`~executions.gate.overlap` makes the decision.
 """
 
 from __future__ import annotations

@@ -239,10 +239,12 @@ def test_a_call_under_way_stores_no_row_of_a_tenant_that_is_being_removed(
     other = connection.copy()
 
     def meanwhile(tenant_id: object) -> None:
-        with pytest.raises(OperationalError) as waits, other.cursor() as session:
+        with other.cursor() as session:
             session.execute("SET lock_timeout = '1ms'")
             # What the check of a foreign key does at the commit of a new row.
-            session.execute("SELECT 1 FROM tenants WHERE id = %s FOR KEY SHARE", [tenant_id])
+            checks = "SELECT 1 FROM tenants WHERE id = %s FOR KEY SHARE"
+            with pytest.raises(OperationalError) as waits:
+                session.execute(checks, [tenant_id])
         assert isinstance(waits.value.__cause__, LockNotAvailable)
 
     monkeypatch.setattr(tenant_removal.removal, "remove_of_tenant", meanwhile)
