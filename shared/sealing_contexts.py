@@ -68,6 +68,11 @@ def push_subscription_context(tenant_id: _Id, subscription_id: _Id) -> Context:
     return of_tenant(tenant_id, f"push:{subscription_id}")
 
 
+def push_endpoint_context(tenant_id: _Id, subscription_id: _Id) -> Context:
+    """Return the context of the address of a browser's push subscription."""
+    return of_tenant(tenant_id, f"push-endpoint:{subscription_id}")
+
+
 def idempotency_context(tenant_id: _Id, key: str) -> Context:
     """Return the context of the stored answer to a call with an idempotency key."""
     return of_tenant(tenant_id, f"idempotency:{tenant_id}:{key}")

@@ -88,6 +88,8 @@ class Seen:
     """
 
     after: Key = _START
+    #: When the round under way over all keys began.
+    began: datetime | None = None
     within: dict[UUID, str] = field(default_factory=dict)
     full: dict[Key, datetime] = field(default_factory=dict)
 
@@ -135,6 +137,8 @@ class _Look:
 
     def run(self) -> Counts:
         from_start = self._seen.after == _START
+        if from_start or self._seen.began is None:
+            self._seen.began = self._now
         for found in self._keys():
             for start in range(0, len(found), _KEYS):
                 self._give(found[start : start + _KEYS])
@@ -143,10 +147,10 @@ class _Look:
                 break
         else:
             self._seen.after = _START
-            if from_start:
-                full = self._seen.full
-                self._seen.full = {key: at for key, at in full.items() if at == self._now}
-            else:
+            # A key that this round has not found full has a place, or no work any more.
+            full, began = self._seen.full, self._seen.began
+            self._seen.full = {key: at for key, at in full.items() if at >= began}
+            if not from_start:
                 self._look_in(0.0)
         next_in = max(0.0, min(self._next) - time.monotonic())
         return Counts(done=self._done, next_in=next_in, first=self._first)

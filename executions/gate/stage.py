@@ -64,6 +64,8 @@ class Seen:
     """
 
     after: UUID = _FIRST
+    #: When the round under way over all groups began.
+    began: datetime | None = None
     full: dict[Key, datetime] = field(default_factory=dict)
 
 
@@ -156,6 +158,8 @@ class _Look:
     def run(self) -> Counts:
         """Go over the groups from where the last look ended."""
         from_start, last = self._seen.after == _FIRST, None
+        if from_start or self._seen.began is None:
+            self._seen.began = self.now
         for groups in self._groups(self._seen.after):
             if last and time.monotonic() - self._began > _SECONDS:
                 self._seen.after = last
@@ -165,11 +169,10 @@ class _Look:
                 self._treat(due[start : start + _GROUPS])
             last = groups[-1].task if groups else last
         self._seen.after = _FIRST
-        if not from_start:
-            return self._counts(at_once=True)
-        full = self._seen.full
-        self._seen.full = {key: moment for key, moment in full.items() if moment == self.now}
-        return self._counts()
+        # A group that this round has not found full has a place, or no work any more.
+        full, began = self._seen.full, self._seen.began
+        self._seen.full = {key: moment for key, moment in full.items() if moment >= began}
+        return self._counts(at_once=not from_start)
 
     def _counts(self, *, at_once: bool = False) -> Counts:
         next_in = 0.0 if at_once else max(0.0, min(self._next) - time.monotonic())

@@ -111,5 +111,13 @@ COLUMNS: tuple[Column, ...] = (
         contexts.push_subscription_context,
         Owner("membership_id", "memberships"),
     ),
+    Column(
+        "push_subscriptions",
+        "sealed_endpoint",
+        _ID,
+        _ID,
+        contexts.push_endpoint_context,
+        Owner("membership_id", "memberships"),
+    ),
     Column("idempotency_records", "sealed_body", _ID, ("key",), contexts.idempotency_context),
 )

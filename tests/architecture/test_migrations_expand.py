@@ -170,6 +170,13 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "notifications 0004_suppressed_while_suspended": {
         "AlterField delivery reason": "one more word for people; the column stays as it is",
     },
+    "notifications 0005_sealed_endpoints": {
+        "RemoveConstraint pushsubscription one_push_subscription_per_browser": "old code looks for "
+        "an endpoint among few rows; sealed ones have none in the clear",
+        "AddConstraint pushsubscription one_push_subscription_per_endpoint": "old code writes no "
+        "digest, and there are few rows",
+        "AlterField pushsubscription endpoint": "a default for what old code always writes",
+    },
     "tasks 0015_export_keys": {
         "RunSQL": "of its own session, or of an index that a build cut off has left",
     },
