@@ -137,8 +137,8 @@ class _Look:
 
     def run(self) -> Counts:
         from_start = self._seen.after == _START
-        if from_start or self._seen.began is None:
-            self._seen.began = self._now
+        began = self._now if from_start else self._seen.began or self._now
+        self._seen.began = began
         for found in self._keys():
             for start in range(0, len(found), _KEYS):
                 self._give(found[start : start + _KEYS])
@@ -148,7 +148,7 @@ class _Look:
         else:
             self._seen.after = _START
             # A key that this round has not found full has a place, or no work any more.
-            full, began = self._seen.full, self._seen.began
+            full = self._seen.full
             self._seen.full = {key: at for key, at in full.items() if at >= began}
             if not from_start:
                 self._look_in(0.0)

@@ -158,8 +158,8 @@ class _Look:
     def run(self) -> Counts:
         """Go over the groups from where the last look ended."""
         from_start, last = self._seen.after == _FIRST, None
-        if from_start or self._seen.began is None:
-            self._seen.began = self.now
+        began = self.now if from_start else self._seen.began or self.now
+        self._seen.began = began
         for groups in self._groups(self._seen.after):
             if last and time.monotonic() - self._began > _SECONDS:
                 self._seen.after = last
@@ -170,7 +170,7 @@ class _Look:
             last = groups[-1].task if groups else last
         self._seen.after = _FIRST
         # A group that this round has not found full has a place, or no work any more.
-        full, began = self._seen.full, self._seen.began
+        full = self._seen.full
         self._seen.full = {key: moment for key, moment in full.items() if moment >= began}
         return self._counts(at_once=not from_start)
 

@@ -78,6 +78,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "a function, indexes of work on hold, and places that old code gives anew"
     },
     "executions 0032_metric_totals": {"RunSQL": "a function that old code does not call"},
+    "executions 0034_gave_way_and_names": {"RunSQL": "a cause as old code writes it, too"},
     "events 0006_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
