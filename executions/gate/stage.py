@@ -204,12 +204,13 @@ class _Look:
 
     def _due(self, groups: Sequence[_Group]) -> list[tuple[_Group, _Wanted]]:
         """Return the groups with something to decide, and what; note when the others have."""
-        may_be_early = [group.task for group in groups if group.budget_only and group.following]
-        purses = read(may_be_early) if may_be_early else {}
+        ahead = [group.task for group in groups if group.budget_only and group.soon > group.due]
+        purses = read(ahead) if ahead else {}
         found = []
         for group in groups:
-            left = purses.get(group.task) if group.budget_only else None
-            if left is not None and left.lasts(self._ahead):
+            left = purses.get(group.task)
+            is_early = left.lasts(self._ahead) if left else group.soon == group.due
+            if group.budget_only and is_early:
                 self._look_at(group.later, conf().release_seconds)
                 due, until = group.soon, self._ahead
             else:
