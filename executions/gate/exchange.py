@@ -41,8 +41,11 @@ class _Needed(NamedTuple):
     id: UUID
     due_at: datetime
     trigger: str
-    #: Of these only retries may have given way before, and they were counted when asked for.
-    gave_way = False
+
+    @property
+    def gave_way(self) -> bool:
+        """Of these only retries may have, and they were counted when they were asked for."""
+        return False
 
 
 def run_once(owner: Mapping[str, object], tasks: Collection[UUID], now: datetime) -> int:

@@ -115,6 +115,7 @@ def _session() -> requests.Session:
 
 def _refuse_redirect(response: requests.Response, **_: Any) -> None:
     if 300 <= response.status_code < 400:
+        response.close()
         message = f"The receiver answered {response.status_code}; only 2xx takes the spans."
         raise requests.HTTPError(message, response=response)
 

@@ -34,7 +34,7 @@ ELSEWHERE = {
     "idempotency_records.fingerprint": "a hash of the call; tests/api/test_idempotency.py",
     "idempotency_records.key": "the caller's name of the call",
     "idempotency_records.sealed_body": "tests/api/test_idempotency.py",
-    "push_subscriptions.endpoint_digest": "a hash of what cannot be guessed",
+    "push_subscriptions.endpoint": "in rows of earlier versions, until it is sealed",
     "push_subscriptions.sealed_endpoint": "tests/access/test_api_access.py",
     "push_subscriptions.sealed_auth": "tests/access/test_api_access.py",
     "recovery_codes.code_hash": "a hash; tests/tenants/services/test_second_factors.py",

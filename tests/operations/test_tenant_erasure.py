@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
@@ -238,7 +239,7 @@ def test_a_call_under_way_stores_no_row_of_a_tenant_that_is_being_removed(
     tenant = make_tenant("Removed")
     other = connection.copy()
 
-    def meanwhile(tenant_id: object) -> None:
+    def meanwhile(tenant_id: UUID) -> None:
         with other.cursor() as session:
             session.execute("SET lock_timeout = '1ms'")
             # What the check of a foreign key does at the commit of a new row.
@@ -247,7 +248,7 @@ def test_a_call_under_way_stores_no_row_of_a_tenant_that_is_being_removed(
                 session.execute(checks, [tenant_id])
         assert isinstance(waits.value.__cause__, LockNotAvailable)
 
-    monkeypatch.setattr(tenant_removal.removal, "remove_of_tenant", meanwhile)
+    monkeypatch.setattr("workflows.removal.remove_of_tenant", meanwhile)
     try:
         with transaction.atomic():
             tenant_removal.remove_tenant(tenant, actor=ACTOR)

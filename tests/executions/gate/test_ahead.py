@@ -12,6 +12,7 @@ from executions.gate import stage
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from shared.conf import conf
+from tasks.budgets.purses import read
 from tasks.calendars import limits_of
 from tasks.models import Task, TaskBudget
 from tasks.transitions import Pause
@@ -135,10 +136,9 @@ def test_a_budget_that_was_used_up_meanwhile_admits_nothing_ahead(
 ):
     task = prepared(alpha, limit=5)
     Execution.objects.filter(due_at__lte=database_now()).delete()
-    real = stage.read
 
     def before_others(tasks: Any) -> Any:
-        found = real(tasks)
+        found = read(tasks)
         TaskBudget.objects.update(used=5)
         return found
 

@@ -184,7 +184,7 @@ def letters(rows: Sequence[Due]) -> str:
 def test_a_run_that_gave_its_place_away_ends_none(due: str):
     full = standing("cancel_running", 1, 1)
 
-    assert judge(full, [Due(letter) for letter in due]).cancel == ()
+    assert not judge(full, [Due(letter) for letter in due]).cancel
     assert judge(full, [Due("b"), Due("x")]).cancel == list(full.places)
 
 

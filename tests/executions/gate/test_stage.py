@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -430,7 +430,7 @@ def test_more_than_fits_one_transaction_is_decided_at_once(
 def test_a_group_that_a_round_of_several_looks_did_not_find_is_forgotten(alpha: Tenant):
     now = database_now()
     gone, found = (UUID(int=1), None), (UUID(int=2), None)
-    full = {gone: now - HOUR, found: now}
+    full: dict[gate.Key, datetime] = {gone: now - HOUR, found: now}
     seen = gate.Seen(after=UUID(int=3), began=now, full=full)
     partitions = Partitions()
     partitions.run_once()

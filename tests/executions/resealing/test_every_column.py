@@ -21,7 +21,7 @@ from executions.payloads import (
 from executions.resealing.columns import COLUMNS
 from executions.resealing.sealing_anew import all_counts
 from insight.presentation.dead_letters import present_letter
-from notifications.services.push_subscriptions import open_auth
+from notifications.services.push_subscriptions import open_auth, open_endpoint
 from tasks.named_secrets.reading import secrets_for
 from tasks.revisions import open_payload
 from tenants.models import Tenant
@@ -144,6 +144,9 @@ def readers_of_tenants(tenant: Tenant) -> Readers:
             one.secret for one in reveal_signing_secrets(tenant.id, actor=ACTOR)
         ],
         "push_subscriptions.sealed_auth": lambda: open_auth(
+            type(subscription).objects.get(pk=subscription.pk)
+        ),
+        "push_subscriptions.sealed_endpoint": lambda: open_endpoint(
             type(subscription).objects.get(pk=subscription.pk)
         ),
         "idempotency_records.sealed_body": call,
