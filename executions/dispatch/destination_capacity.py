@@ -60,6 +60,8 @@ class Room:
     why: str = IN_FLIGHT
     #: Seconds until the capacity may be larger.
     look_in: float = LOOK_SECONDS
+    #: Whether it is a share of the slots, and no limit of the destination's own.
+    of_slots: bool = False
 
 
 @dataclass(slots=True)
@@ -122,6 +124,15 @@ class Pass:
         """Return the tenants whose parked work may be claimed."""
         found = self._rooms_of(pool)
         return {key[0] for key in self.parked if key in found and found[key].room > 0}
+
+    def awaits_slots(self, pool: str, capacity: Capacity) -> bool:
+        """Return whether parked work of several tenants waits for slots, of which none is free.
+
+        Nothing else tells of it: parked work is in no look at due work.
+        """
+        found = self._rooms_of(pool)
+        tenants = {key[0] for key in self.parked if key in found and found[key].of_slots}
+        return len(tenants) > 1 and self.left[pool] <= capacity.hold
 
     def _rooms_of(self, pool: str) -> dict[_Key, Room]:
         return self.rooms if pool == WEBHOOK_POOL else {}
@@ -356,7 +367,7 @@ class _Sight:
         if key in self._slow:
             # Workers give each slow destination as many slots as all of them leave free.
             share = self._webhooks.slots // (len(self._slow) + 1)
-            yield Room(share + _prefetch(circuit) - count)
+            yield Room(share + _prefetch(circuit) - count, of_slots=True)
         elif self.leased.destinations > 1:
             yield Room(self._webhooks.both // 2 - count)
 

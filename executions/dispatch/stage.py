@@ -121,6 +121,7 @@ class Dispatcher:
         over = room - len(batch)
         # Also before all is full: the rest is kept for tenants that have none of it yet.
         scarce = left and (over <= 0 or over < capacity.hold // 2)
+        scarce = scarce or look.awaits_slots(pool, capacity)
         self.shares.note(pool, scarce=scarce)
         return Given(len(batch), more=left and over > 0, waits=scarce)
 
@@ -138,6 +139,7 @@ class Dispatcher:
             self.shares.note_alone(pool, batch)
             more = left and min(room, alone) > len(batch)
             given = Given(len(batch), more=more, waits=left)
+        given.waits = given.waits or look.awaits_slots(pool, capacity)
         self.shares.note(pool, scarce=given.waits)
         return given
 

@@ -98,6 +98,7 @@ def test_counts_of_pull_work_read_no_lease_of_other_workers(plans: Any):
     materialize.run_once(partitions)
     multiply()
     hand_out(partitions)
+    partitions.release_all()
     work(alpha, 5)
     change_pool(alpha.id, POOL, {"max_in_flight": 10}, actor=ACTOR)
 

@@ -85,6 +85,19 @@ def make_schedules(*tenants: Tenant) -> None:
 
 def make_fleet(*tenants: Tenant) -> None:
     """Start schedulers, workers and a recorder, with history; a pull worker for each tenant."""
+    for place, tenant in enumerate(tenants):
+        work(tenant, 3 + place)
+        heartbeats.beat(
+            f"puller{place}",
+            {
+                "pool": "pull.batch",
+                "tenant": str(tenant.pk),
+                "name": "puller",
+                "slots": 20,
+                "patience": 600,
+            },
+        )
+        take(tenant, 2 + place, worker="puller")
     Partitions().run_once()
     # As a worker below, a scheduler lives on while pages are shown.
     SchedulerNode.objects.update(lease_expires_at=database_now() + timedelta(hours=1))
@@ -100,19 +113,6 @@ def make_fleet(*tenants: Tenant) -> None:
         heartbeats.beat(f"{name}@host:1", known)
     now = client().time()[0]
     client().zadd(WORKERS_KEY, {"lost@host:1": now - 600, "slow@host:1": now - 3})
-    for place, tenant in enumerate(tenants):
-        work(tenant, 3 + place)
-        heartbeats.beat(
-            f"puller{place}",
-            {
-                "pool": "pull.batch",
-                "tenant": str(tenant.pk),
-                "name": "puller",
-                "slots": 20,
-                "patience": 600,
-            },
-        )
-        take(tenant, 2 + place, worker="puller")
     moved = database_now() - timedelta(seconds=30)
     Execution.objects.filter(pool="pull.batch").update(due_at=moved)
     ask_for_outcomes("recorder@host")

@@ -13,6 +13,7 @@ import pytest
 from django.db.models import F
 
 from executions.dispatch import scarcity
+from executions.dispatch.destination_capacity import Pass
 from executions.dispatch.shares import flows, levels
 from executions.dispatch.shares.flows import Flows
 from executions.dispatch.shares.pace import Paces
@@ -229,6 +230,21 @@ def test_a_pool_gets_scarce_and_ample_again(alpha, beta, scheduler):
     third = Counter(entry["tenant"] for entry in pass_of(scheduler))
     assert third == {str(beta.id): 20}
     assert scheduler.dispatcher.shares.pools(["default"]) == frozenset()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_pool_is_scarce_while_parked_work_waits_for_slots(
+    alpha, beta, scheduler, monkeypatch: pytest.MonkeyPatch, before: bool
+):
+    beat("w1", slots=40, hold=0)
+    monkeypatch.setattr(Pass, "awaits_slots", lambda *_: True)
+    if before:
+        made_scarce(scheduler)
+
+    # All that is due is claimed, and no look at due work would find the rest.
+    scheduler.run()
+
+    assert scheduler.dispatcher.shares.pools(["default"]) == {"default"}
 
 
 def test_half_of_the_hold_is_kept_for_shares(alpha, beta, scheduler, settings: Any):
