@@ -31,7 +31,7 @@ def now() -> datetime:
     """Return the database's time, aware, in UTC; raise its errors where it has to be asked."""
     global _measured
     last = _measured
-    if last is None or not 0 <= monotonic() - last.at < KEPT_SECONDS:
+    if last is None or monotonic() - last.at >= KEPT_SECONDS:
         [(database,)] = rows("leases/database_time")
         last = _measured = _Measured(database, monotonic())
     return last.database + timedelta(seconds=monotonic() - last.at)
