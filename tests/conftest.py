@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -181,11 +182,14 @@ def django_db_setup(
             make_standing_clock()
         wall_the_web()
         hold_the_loops_back()
-        # It counts on by the clock with which tests travel, and asks once: a test that counts
-        # statements must not meet the question.
-        pytest.MonkeyPatch().setattr("shared.database_clock.monotonic", time.time)
-        database_clock.now()
-        database_clock.KEPT_SECONDS = float("inf")
+        # The database is on this machine, and tests travel with its clock. It is not asked: a test
+        # that counts statements must not meet the question.
+        begun = time.time()
+        measured = database_clock._Measured(datetime.fromtimestamp(begun, UTC), begun)
+        patch = pytest.MonkeyPatch()
+        patch.setattr("shared.database_clock.monotonic", time.time)
+        patch.setattr(database_clock, "_measured", measured)
+        patch.setattr(database_clock, "KEPT_SECONDS", float("inf"))
     empty_instead_of_truncating()
 
 
