@@ -25,6 +25,8 @@ _FOLDERS = (
     "schedules",
     "alerts",
     "audit",
+    "events",
+    "event_subscriptions",
     "protocol",
 )
 

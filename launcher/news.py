@@ -15,6 +15,7 @@ from django.db import connections
 
 from executions.bulk.jobs import wake_waiting
 from notifications.alerter import Alerter
+from notifications.event_webhooks.waking import wake_due_subscriptions
 from notifications.live_feed import LiveFeed
 from notifications.services.deliveries import wake_due_deliveries
 from shared.loop import Agenda, Stage
@@ -32,6 +33,7 @@ def stages() -> list[Stage]:
         Stage("live", LiveFeed().run_once),
         Stage("alert", Alerter().run_once),
         Stage("deliveries", wake_due_deliveries),
+        Stage("event_webhooks", wake_due_subscriptions),
         Stage("bulk", wake_waiting),
     ]
 

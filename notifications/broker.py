@@ -13,6 +13,9 @@ CONFIRM = "notifications.confirm"
 #: The Celery task that invites an address to a tenant.
 INVITE = "notifications.invite"
 
+#: The Celery task that sends the events of subscriptions.
+SEND_EVENTS = "notifications.send_events"
+
 
 def wake_sender(delivery_id: UUID) -> None:
     """Publish the wake-up; raise redis.ConnectionError at once when the broker is away."""
@@ -27,3 +30,8 @@ def wake_confirmation(member_id: int) -> None:
 def wake_invitation(invitation_id: UUID) -> None:
     """Publish the wake-up to send an invitation; raise as ``wake_sender`` does."""
     publish_system_job(INVITE, str(invitation_id))
+
+
+def wake_event_sender(*, failing: bool) -> None:
+    """Publish the wake-up to send events, to receivers that failed or to the others; as above."""
+    publish_system_job(SEND_EVENTS, "failing" if failing else "healthy")

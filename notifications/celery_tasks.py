@@ -8,7 +8,8 @@ import redis
 from celery import shared_task
 from django.db import DatabaseError
 
-from notifications.broker import CONFIRM, INVITE, SEND
+from notifications.broker import CONFIRM, INVITE, SEND, SEND_EVENTS
+from notifications.event_webhooks.sending import send_due_events
 from notifications.services.addresses import send_confirmation
 from notifications.services.deliveries import send_delivery
 from notifications.services.invitations import send_invitation
@@ -52,3 +53,16 @@ def confirm(member_id: str) -> None:
 def invite(invitation_id: str) -> None:
     """Send an invitation; retry while the mail server cannot be reached."""
     send_invitation(UUID(invitation_id))
+
+
+@shared_task(
+    name=SEND_EVENTS,
+    autoretry_for=(DatabaseError, redis.RedisError),
+    retry_backoff=True,
+    retry_jitter=True,
+    max_retries=2,
+    ignore_result=True,
+)
+def send_events(kind: str) -> None:
+    """Send the events of subscriptions that are due; those that failed wait for no healthy one."""
+    send_due_events(failing=kind == "failing")

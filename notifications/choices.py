@@ -41,4 +41,22 @@ class Suppression(models.TextChoices):
     TENANT_SUSPENDED = "tenant_suspended", "Tenant suspended"
 
 
+class SubscriptionStatus(models.TextChoices):
+    """States of an event subscription."""
+
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+
+
+class SubscriptionPause(models.TextChoices):
+    """Why an event subscription is paused; a call that resumes or redrives it ends each."""
+
+    REQUESTED = "requested", "By request"
+    UNDELIVERABLE = "undeliverable", "The receiver took no event for three days"
+    GONE = "gone", "The receiver answered 410"
+    URL_FORBIDDEN = "url_forbidden", "The URL may not be called"
+    UNREADABLE = "unreadable", "No key opens the URL or the signing secrets"
+    CURSOR_EXPIRED = "cursor_expired", "The next events are kept no longer"
+
+
 UNFINISHED = (DeliveryStatus.PENDING, DeliveryStatus.SENDING)

@@ -138,6 +138,13 @@ PLAIN = (
         "id membership__user__username user_agent created_at last_used_at failed_at",
         "membership__tenant_id",
     ),
+    # Without the sealed URL, as targets.
+    Plain(
+        "event_subscriptions",
+        "notifications.EventSubscription",
+        "id origin types filter status paused_reason version read_at next_attempt_at "
+        "attempt_count failing_since answered_at last_status last_error created_at updated_at",
+    ),
     Plain(
         "usage",
         "executions.UsageDay",

@@ -73,6 +73,18 @@ class Conflict(PunctualError):
             self.code = code
 
 
+class Expired(PunctualError):
+    """What was asked for is kept no longer."""
+
+    code = "expired"
+    status = 410
+
+    def __init__(self, message: str | None = None, *, code: str | None = None) -> None:
+        super().__init__(message)
+        if code:
+            self.code = code
+
+
 class VersionMismatch(PunctualError):
     """The resource has changed since it was read."""
 

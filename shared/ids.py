@@ -57,6 +57,13 @@ def step_id(run_id: UUID, step: int, item: int, take: int) -> UUID:
     return _version8(prefix, hashlib.blake2b(seed, digest_size=10).digest())
 
 
+def event_id(batch_id: UUID, place: int) -> UUID:
+    """Return the id of one event of a batch: the batch's time prefix, as above."""
+    seed = b"%s|%d" % (batch_id.bytes, place)
+    prefix = batch_id.int >> _LOW_BITS
+    return _version8(prefix, hashlib.blake2b(seed, digest_size=10).digest())
+
+
 def new_id() -> UUID:
     """Return a random id that sorts by its time of making (UUID version 7)."""
     stamp = milliseconds(datetime.now(UTC))

@@ -73,6 +73,11 @@ def push_endpoint_context(tenant_id: _Id, subscription_id: _Id) -> Context:
     return of_tenant(tenant_id, f"push-endpoint:{subscription_id}")
 
 
+def event_subscription_context(tenant_id: _Id, subscription_id: _Id) -> Context:
+    """Return the context of the URL that a tenant's events are sent to."""
+    return of_tenant(tenant_id, f"event-subscription:{subscription_id}")
+
+
 def idempotency_context(tenant_id: _Id, key: str) -> Context:
     """Return the context of the stored answer to a call with an idempotency key."""
     return of_tenant(tenant_id, f"idempotency:{tenant_id}:{key}")

@@ -119,5 +119,6 @@ COLUMNS: tuple[Column, ...] = (
         contexts.push_endpoint_context,
         Owner("membership_id", "memberships"),
     ),
+    Column("event_subscriptions", "sealed_url", _ID, _ID, contexts.event_subscription_context),
     Column("idempotency_records", "sealed_body", _ID, ("key",), contexts.idempotency_context),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from notifications.models.alert import Alert, AlertTask
 from notifications.models.alert_mute import AlertMute
 from notifications.models.delivery import Delivery
+from notifications.models.event_subscription import EventSubscription
 from notifications.models.notification_preference import NotificationPreference
 from notifications.models.push_subscription import PushSubscription
 
@@ -13,6 +14,7 @@ __all__ = [
     "AlertMute",
     "AlertTask",
     "Delivery",
+    "EventSubscription",
     "NotificationPreference",
     "PushSubscription",
 ]

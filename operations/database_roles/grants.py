@@ -68,6 +68,7 @@ GRANTS: dict[str, str] = {
     "destinations": _ALL,
     "ended_executions": _ALL,
     "ended_workflow_runs": _ALL,
+    "event_subscriptions": _ALL,
     "events": _ADDED,
     "executions": _ALL,
     "idempotency_records": _ALL,

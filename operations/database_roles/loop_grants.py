@@ -64,6 +64,7 @@ GRANTS: dict[str, str] = {
     "ended_executions": _ALL,
     "ended_workflow_runs": _ALL,
     "erasures": _CHANGED,
+    "event_subscriptions": _CHANGED,
     "events": _KEPT,
     # Rows are locked by this name; they are changed by those of its parts.
     "executions": _CHANGED,

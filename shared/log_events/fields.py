@@ -49,6 +49,7 @@ OF_EVENTS: dict[str, str] = {
     "file": "the path of the file",
     "group": "the group of listeners",
     "invitation_id": "the invitation",
+    "subscription_id": "the event subscription",
     "issuer": "the issuer of tokens",
     "item_id": "the row of the bulk job",
     "job_id": "the bulk job",

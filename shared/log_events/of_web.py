@@ -175,6 +175,27 @@ EVENTS = (
         ("reason", "count"),
     ),
     LogEvent(
+        "event_webhook.failed",
+        "warning",
+        "A receiver of events did not take one.",
+        "The subscription has the last answer; it is tried again.",
+        ("subscription_id", "reason"),
+    ),
+    LogEvent(
+        "event_webhook.paused",
+        "warning",
+        "An event subscription was paused.",
+        "See its `paused_reason`; then resume or redrive it.",
+        ("subscription_id", "reason"),
+    ),
+    LogEvent(
+        "event_webhooks.held_back",
+        "warning",
+        "Events of subscriptions wait, because Redis is away.",
+        _BY_ITSELF,
+        ("reason",),
+    ),
+    LogEvent(
         "invitation.failed",
         "warning",
         "An invitation could not be sent.",

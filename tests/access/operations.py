@@ -24,6 +24,7 @@ _ONE = "/v1/members/{member}"
 _OWNER = "/v1/members/{owner_member}"
 _OFFERS = "/v1/members/invitations"
 _OFFER = {"email": "new@example.com", "role": "viewer"}
+_EVENTS_TO = "/v1/event-subscriptions/{event_subscription_id}"
 _NEW = once(name="new", payload={"new": True})
 _NEW_FLOW = {"name": "new", "steps": [{"key": "a", "kind": "approval"}]}
 _DRY = {"dry_run": True}
@@ -554,6 +555,23 @@ OPERATIONS: tuple[Operation, ...] = (
         owner=True,
         seen_with="admin",
     ),
+    _op("list_events", "GET /v1/events", "read"),
+    _op("list_event_subscriptions", "GET /v1/event-subscriptions", "read"),
+    _op(
+        "create_event_subscription",
+        "POST /v1/event-subscriptions",
+        "admin",
+        body={"url": "https://events.example.com/made", "types": ["execution.failed"]},
+    ),
+    _op("get_event_subscription", f"GET {_EVENTS_TO}", "read"),
+    _op("change_event_subscription", f"PATCH {_EVENTS_TO}", "admin", body={"status": "PAUSED"}),
+    _op(
+        "redrive_event_subscription",
+        f"POST {_EVENTS_TO}/redrive",
+        "admin",
+        body={"since": "2020-01-01T00:00:00Z"},
+    ),
+    _op("remove_event_subscription", f"DELETE {_EVENTS_TO}", "admin"),
     _op("list_audit_entries", "GET /v1/audit", "admin"),
     _op("get_audit_entry", "GET /v1/audit/{entry_id}", "admin"),
     _op("list_signing_secrets", "GET /v1/signing-secrets?reveal=true", "admin", owner=True),

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "ended_workflow_runs.sealed_input": "tests/access/test_payload_sight.py",
     "ended_workflow_runs.states": "states of steps, a byte each",
     "ended_workflow_runs.takes": "takes of steps, a byte each",
+    "event_subscriptions.sealed_url": "tests/access/test_api_access.py",
     "executions.sealed_progress": "tests/access/test_payload_sight.py",
     "idempotency_records.fingerprint": "a hash of the call; tests/api/test_idempotency.py",
     "idempotency_records.key": "the caller's name of the call",

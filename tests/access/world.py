@@ -25,6 +25,7 @@ from executions.external.pools import change_pool
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Erasure, WorkerMinute
 from notifications.models import Alert, NotificationPreference, PushSubscription
+from notifications.services.event_subscriptions import create_subscription
 from notifications.services.push_subscriptions import subscribe
 from shared.actor import COMMAND
 from shared.conf import conf
@@ -186,9 +187,27 @@ def make_world(
         "subscription_id": PushSubscription.objects.get(membership=member).id,
         "session_id": begin_sign_in(member.user_id, address="", user_agent="").pk,
         **runs,
-        **_keys(tenant, words),
+        **_settings(tenant, words),
     }
     return World(tenant, ids, token)
+
+
+def _settings(tenant: Tenant, words: Words) -> dict[str, UUID]:
+    """Make keys, and a receiver of events."""
+    return {
+        **_keys(tenant, words),
+        "event_subscription_id": _event_subscription(tenant, words),
+    }
+
+
+def _event_subscription(tenant: Tenant, words: Words) -> UUID:
+    made = create_subscription(
+        tenant.id,
+        url=f"https://{words.host}/{words.none}-events",
+        types=["execution.failed"],
+        actor=ACTOR,
+    )
+    return made.pk
 
 
 def _ended(tenant: Tenant, words: Words) -> UUID:

@@ -67,6 +67,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
     "executions 0033_day_functions": {"RunSQL": "functions that old code does not call"},
+    "events 0011_events_of_tenants": {"RunSQL": "of its own session only"},
     "events 0010_forget_audit_entries": {"RunSQL": "a function that old code does not call"},
     "executions 0021_leased_by_pull_workers": {
         "RunSQL": "an index of unfinished work of pull workers only, which is little"
@@ -171,7 +172,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "notifications 0004_suppressed_while_suspended": {
         "AlterField delivery reason": "one more word for people; the column stays as it is",
     },
-    "notifications 0005_sealed_endpoints": {
+    "notifications 0006_sealed_endpoints": {
         "RemoveConstraint pushsubscription one_push_subscription_per_browser": "old code looks for "
         "an endpoint among few rows; sealed ones have none in the clear",
         "AddConstraint pushsubscription one_push_subscription_per_endpoint": "old code writes no "

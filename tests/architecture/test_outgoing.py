@@ -19,6 +19,10 @@ _PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
     "api/tenants/issuer_keys.py": (_GUARDED, ("delivery.one_call.call_once",)),
     "dashboard/oidc/exchange.py": (_GUARDED, ("delivery.one_call.call_once",)),
     "executions/triggering/test_delivery.py": (_GUARDED, ("delivery.http_client.HttpClient",)),
+    "notifications/transports/event_webhook.py": (
+        _GUARDED,
+        ("delivery.http_client.HttpClient",),
+    ),
     "notifications/transports/push.py": (_GUARDED, ("delivery.one_call.call_once",)),
     "receiver/outgoing.py": (_GUARDED, ("delivery.http_client.HttpClient",)),
     "worker/webhooks.py": (_GUARDED, ("delivery.http_client.HttpClient",)),

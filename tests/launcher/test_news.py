@@ -115,4 +115,5 @@ def _is_there(pid: int) -> Any:
 
 
 def test_the_stages_are_those_that_follow_from_events():
-    assert [stage.name for stage in news.stages()] == ["live", "alert", "deliveries", "bulk"]
+    names = [stage.name for stage in news.stages()]
+    assert names == ["live", "alert", "deliveries", "event_webhooks", "bulk"]

@@ -32,3 +32,15 @@ def test_the_function_asks_the_address_of_the_member_it_is_told(
     celery_tasks.confirm("7")
 
     assert asked == [7]
+
+
+def test_the_function_sends_the_events_of_the_kind_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(celery_tasks, "send_due_events", lambda failing: asked.append(failing))
+
+    celery_tasks.send_events("failing")
+    celery_tasks.send_events("healthy")
+
+    assert asked == [True, False]

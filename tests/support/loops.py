@@ -46,6 +46,8 @@ DOORS = (
     "executions.materialize.stage.run_once",
     "executions.resealing.passes.run_some",
     "executions.resealing.passes.wake_waiting",
+    "notifications.event_webhooks.sending.send_due_events",
+    "notifications.event_webhooks.waking.wake_due_subscriptions",
     "notifications.notices.plan_due_notices",
     "notifications.services.addresses.send_confirmation",
     "notifications.services.deliveries.prune_alerts",

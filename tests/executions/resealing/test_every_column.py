@@ -21,6 +21,9 @@ from executions.payloads import (
 from executions.resealing.columns import COLUMNS
 from executions.resealing.sealing_anew import all_counts
 from insight.presentation.dead_letters import present_letter
+from notifications.event_webhooks.urls import url_of
+from notifications.models import EventSubscription
+from notifications.services.event_subscriptions import create_subscription
 from notifications.services.push_subscriptions import open_auth, open_endpoint
 from tasks.named_secrets.reading import secrets_for
 from tasks.revisions import open_payload
@@ -134,6 +137,9 @@ def readers_of_tenants(tenant: Tenant) -> Readers:
         return client.post("/v1/tasks", once(name="x"), idempotency_key="k").json()
 
     call()
+    events_to = create_subscription(
+        tenant.id, url="https://a.example.com/x", types=["task.changed"], actor=ACTOR
+    )
     person = subscription.membership.user
     begin_second_factor(person.pk)
     make_secret(tenant)
@@ -148,6 +154,9 @@ def readers_of_tenants(tenant: Tenant) -> Readers:
         ),
         "push_subscriptions.sealed_endpoint": lambda: open_endpoint(
             type(subscription).objects.get(pk=subscription.pk)
+        ),
+        "event_subscriptions.sealed_url": lambda: url_of(
+            EventSubscription.objects.get(pk=events_to.pk)
         ),
         "idempotency_records.sealed_body": call,
     }

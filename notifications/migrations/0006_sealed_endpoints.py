@@ -7,7 +7,7 @@ import shared.fields
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("notifications", "0004_suppressed_while_suspended"),
+        ("notifications", "0005_event_subscriptions"),
     ]
 
     operations = [

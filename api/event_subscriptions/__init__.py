@@ -1,0 +1,1 @@
+"""``/v1/event-subscriptions``: receivers of events."""

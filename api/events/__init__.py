@@ -1,0 +1,1 @@
+"""``/v1/events``: what happened, for readers that follow it."""

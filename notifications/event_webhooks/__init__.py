@@ -1,0 +1,1 @@
+"""Event webhooks: the events of subscriptions, sent in their order."""

@@ -1,0 +1,115 @@
+"""Sends events to receivers of subscriptions: signed as webhooks are, behind the address guard.
+
+Each receiver gets its events one after the other; receivers do not wait for each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from delivery.address_guard import AddressGuard
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient
+from delivery.http_messages import Request, Response
+from delivery.retry_after import parse_retry_after
+from delivery.signing import sign
+from shared.addresses import AllowList, TargetUrl
+from shared.conf import conf
+
+_TIMEOUT_SECONDS = 10.0
+#: No event is begun later than this after the begin of a pass, so that it ends within its claim.
+_BEGIN_WITHIN_SECONDS = 20.0
+_CAPTURED_BYTES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """The events for one receiver, as documents, in their order."""
+
+    subscription_id: UUID
+    tenant_id: UUID
+    url: TargetUrl
+    secrets: Sequence[bytes]
+    documents: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """How many events of a parcel the receiver took, and why not the next one.
+
+    ``error`` is empty where all were taken, or where the time of the pass was over. ``status`` is
+    the last answer's, None without one.
+    """
+
+    taken: int
+    status: int | None
+    error: str = ""
+    retry_after: float | None = None
+
+
+def send_parcels(parcels: Sequence[Parcel]) -> list[Receipt]:
+    """Send each parcel as far as its receiver takes it; for threads without an event loop."""
+    return asyncio.run(_send_all(parcels))
+
+
+async def _send_all(parcels: Sequence[Parcel]) -> list[Receipt]:
+    guard = AddressGuard(AllowList(conf().webhook_allowed_networks))
+    client = HttpClient(guard)
+    begun = time.monotonic()
+    try:
+        return await asyncio.gather(*(_send(client, parcel, begun) for parcel in parcels))
+    finally:
+        await client.close()
+        guard.close()
+
+
+async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
+    taken, status = 0, None
+    for document in parcel.documents:
+        if time.monotonic() - begun > _BEGIN_WITHIN_SECONDS:
+            break
+        try:
+            answer = await client.send(_request(parcel, document), tenant=str(parcel.tenant_id))
+        except DeliveryError as error:
+            return Receipt(taken, None, f"{error.code}: {error.message}")
+        status = answer.status
+        if not 200 <= status < 300:
+            return Receipt(taken, status, f"HTTP {status}", _retry_after(answer))
+        taken += 1
+    return Receipt(taken, status)
+
+
+def _request(parcel: Parcel, document: dict[str, Any]) -> Request:
+    body, now = orjson.dumps(document), int(time.time())
+    headers = [
+        ("Content-Type", "application/json"),
+        ("User-Agent", "Punctual-Webhooks/1"),
+        ("webhook-id", document["id"]),
+        ("webhook-timestamp", str(now)),
+        ("webhook-signature", sign(parcel.secrets, document["id"], now, body)),
+        ("X-Scheduler-Subscription-Id", str(parcel.subscription_id)),
+    ]
+    return Request(
+        method="POST",
+        url=parcel.url,
+        headers=headers,
+        body=body,
+        connect_timeout=_TIMEOUT_SECONDS / 2,
+        timeout=_TIMEOUT_SECONDS,
+        capture_bytes=_CAPTURED_BYTES,
+    )
+
+
+def _retry_after(answer: Response) -> float | None:
+    for name, value in answer.headers:
+        if name.lower() == "retry-after":
+            return parse_retry_after(value, datetime.now(UTC))
+    return None
