@@ -20,7 +20,7 @@ from notifications.models import (
     PushSubscription,
     RuleMinute,
 )
-from shared.addresses import host_of
+from notifications.services.push_subscriptions import push_service_of
 from shared.admin import ProductAdmin
 from tenants.admin import TenantFilter
 
@@ -143,4 +143,4 @@ class PushSubscriptionAdmin(ProductAdmin):
     @admin.display(description="Push service")
     def host(self, subscription: PushSubscription) -> str:
         """Return the host of the endpoint."""
-        return host_of(subscription.endpoint) or "-"
+        return push_service_of(subscription) or "-"

@@ -14,7 +14,7 @@ from notifications.models import (
     NotificationPreference,
     PushSubscription,
 )
-from shared.addresses import host_of
+from notifications.services.push_subscriptions import push_service_of
 from shared.instants import format_instant
 from shared.payload_sight import hide
 
@@ -160,7 +160,7 @@ def present_subscription(subscription: PushSubscription) -> dict[str, Any]:
     return {
         "id": str(subscription.id),
         "member": subscription.membership_id,
-        "push_service": host_of(subscription.endpoint),
+        "push_service": push_service_of(subscription),
         "user_agent": subscription.user_agent,
         "created_at": format_instant(subscription.created_at),
         "last_used_at": _instant(subscription.last_used_at),

@@ -157,7 +157,7 @@ PLAIN = (
         "muted_task_ids updated_at",
         "membership__tenant_id",
     ),
-    # Without the endpoint: it is enough to push to the browser.
+    # Without the endpoint, which is sealed: it is enough to push to the browser.
     Plain(
         "push_subscriptions",
         "notifications.PushSubscription",

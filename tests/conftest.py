@@ -8,8 +8,10 @@ import json
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
-from shared import data_keys, logs, redis_client
+from shared import data_keys, database_clock, logs, redis_client
 from tenants.data_keys import Stored
 from tenants.quotas import known, weights
 from tests.support import log_lines
@@ -194,6 +196,14 @@ def django_db_setup(
             make_standing_clock()
         wall_the_web()
         hold_the_loops_back()
+        # The database is on this machine, and tests travel with its clock. It is not asked: a test
+        # that counts statements must not meet the question.
+        begun = time.time()
+        measured = database_clock._Measured(datetime.fromtimestamp(begun, UTC), begun)
+        patch = pytest.MonkeyPatch()
+        patch.setattr("shared.database_clock.monotonic", time.time)
+        patch.setattr(database_clock, "_measured", measured)
+        patch.setattr(database_clock, "KEPT_SECONDS", float("inf"))
     empty_instead_of_truncating()
 
 

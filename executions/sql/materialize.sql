@@ -367,7 +367,7 @@ judged AS MATERIALIZED (
 WITH -- parts: unbegun
 removed AS (
     DELETE FROM open_executions e WHERE e.id = ANY(ARRAY(SELECT id FROM waiting))
-    RETURNING e.task_id, e.counted
+    RETURNING e.task_id, e.counted OR e.gave_way IS TRUE AS counted
 ), passed AS (
     DELETE FROM ended_executions e USING judged j
     WHERE e.task_id = j.id AND e.id >= %(low)s AND e.id < %(high)s AND e.scheduled_for >= j.first

@@ -36,7 +36,7 @@ from notifications.models import Alert, Delivery, PushSubscription
 from notifications.recipients import Recipient, kept_back, recipient_of
 from notifications.services import channel_sending
 from notifications.services.channel_sending import send_to_channel
-from notifications.services.push_subscriptions import open_auth
+from notifications.services.push_subscriptions import open_auth, open_endpoint, seal_endpoints
 from notifications.transports.email import send_email
 from notifications.transports.errors import TransportError
 from notifications.transports.push import PushMessage, SubscriptionGone, send_push
@@ -119,7 +119,7 @@ def push_to_browser(subscription: PushSubscription, message: PushMessage) -> Non
     row = PushSubscription.objects.filter(pk=subscription.pk)
     try:
         auth = open_auth(subscription)
-        send_push(subscription.endpoint, subscription.p256dh, auth, message)
+        send_push(open_endpoint(subscription), subscription.p256dh, auth, message)
     except DecryptionFailed as error:
         raise TransportError(error.message, permanent=True) from error
     except SubscriptionGone:
@@ -218,8 +218,9 @@ def _prune_now_and_then() -> None:
     global _next_prune
     if time.monotonic() < _next_prune:
         return
-    # While there are more old alerts, the next call deletes them.
-    if prune_alerts() < _PRUNED_AT_ONCE:
+    sealed = seal_endpoints()
+    # While there is more of either, the next call does it.
+    if prune_alerts() < _PRUNED_AT_ONCE and not sealed:
         _next_prune = time.monotonic() + _PRUNE_EVERY_SECONDS
 
 

@@ -298,6 +298,13 @@ EVENTS = (
         ("erasure_id", "reason"),
     ),
     LogEvent(
+        "erasure.crossed",
+        "warning",
+        "A call under way crossed the last step of a tenant's erasure; the step is tried again.",
+        "None, unless the command ends with the same error: then call it again.",
+        ("erasure_id", "reason"),
+    ),
+    LogEvent(
         "resealing.not_handed_on",
         "warning",
         "A resealing was not handed to a worker.",

@@ -79,6 +79,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "a function, indexes of work on hold, and places that old code gives anew"
     },
     "executions 0032_metric_totals": {"RunSQL": "a function that old code does not call"},
+    "executions 0036_gave_way_and_names": {"RunSQL": "a cause as old code writes it, too"},
     "events 0006_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
@@ -201,6 +202,12 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AddConstraint notificationpreference notification_events_are_known": "it allows what old "
         "code writes, and more",
         "RunSQL": "words that old code shows as they are, and a member's next edit may drop",
+    "notifications 0008_sealed_endpoints": {
+        "RemoveConstraint pushsubscription one_push_subscription_per_browser": "old code looks for "
+        "an endpoint among few rows; sealed ones have none in the clear",
+        "AddConstraint pushsubscription one_push_subscription_per_endpoint": "old code writes no "
+        "digest, and there are few rows",
+        "AlterField pushsubscription endpoint": "a default for what old code always writes",
     },
     "tasks 0015_export_keys": {
         "RunSQL": "of its own session, or of an index that a build cut off has left",

@@ -55,7 +55,7 @@ _PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
     "shared/redis_client.py": (_OWN_SERVER, ("redis.Redis", "redis.asyncio.Redis")),
     "shared/tracing/otlp.py": (
         _OWN_SERVER,
-        ("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter",),
+        ("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter", "requests"),
     ),
     "shared/web_pool.py": (_OWN_SERVER, ("psycopg.connect",)),
     # Between processes, and addresses to listen on.

@@ -25,7 +25,7 @@ from notifications.event_webhooks.urls import url_of
 from notifications.models import EventSubscription
 from notifications.services.channels import open_url
 from notifications.services.event_subscriptions import create_subscription
-from notifications.services.push_subscriptions import open_auth
+from notifications.services.push_subscriptions import open_auth, open_endpoint
 from tasks.named_secrets.reading import secrets_for
 from tasks.revisions import open_payload
 from tenants.models import Tenant
@@ -154,6 +154,9 @@ def readers_of_tenants(tenant: Tenant) -> Readers:
         ],
         "alert_channels.sealed_url": lambda: open_url(type(channel).objects.get(pk=channel.pk)),
         "push_subscriptions.sealed_auth": lambda: open_auth(
+            type(subscription).objects.get(pk=subscription.pk)
+        ),
+        "push_subscriptions.sealed_endpoint": lambda: open_endpoint(
             type(subscription).objects.get(pk=subscription.pk)
         ),
         "event_subscriptions.sealed_url": lambda: url_of(
