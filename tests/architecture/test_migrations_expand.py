@@ -175,7 +175,6 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "notifications 0004_suppressed_while_suspended": {
         "AlterField delivery reason": "one more word for people; the column stays as it is",
     },
-    "notifications 0006_alert_rules": {
     "notifications 0007_alert_channels": {
         "AlterField delivery channel": "two more words for people; the column stays as it is",
         "AlterField delivery membership": "it may be empty; old code fills it",
@@ -202,6 +201,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AddConstraint notificationpreference notification_events_are_known": "it allows what old "
         "code writes, and more",
         "RunSQL": "words that old code shows as they are, and a member's next edit may drop",
+    },
     "notifications 0008_sealed_endpoints": {
         "RemoveConstraint pushsubscription one_push_subscription_per_browser": "old code looks for "
         "an endpoint among few rows; sealed ones have none in the clear",
