@@ -56,15 +56,34 @@ class Receipt:
     retry_after: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """When a pass began, by the database's clock and by the monotonic one."""
+
+    at: datetime
+    monotonic: float
+
+    @property
+    def seconds(self) -> float:
+        """Return how long ago that was."""
+        return time.monotonic() - self.monotonic
+
+    @property
+    def timestamp(self) -> int:
+        """Return the database's time now, in Unix seconds, without asking the database."""
+        return int(self.at.timestamp() + self.seconds)
+
+
 def send_parcels(parcels: Sequence[Parcel]) -> list[Receipt]:
     """Send each parcel as far as its receiver takes it; for threads without an event loop."""
-    return asyncio.run(_send_all(parcels))
+    # Before the event loop, which must not wait for the database.
+    begun = _Begun(database_clock.now(), time.monotonic())
+    return asyncio.run(_send_all(parcels, begun))
 
 
-async def _send_all(parcels: Sequence[Parcel]) -> list[Receipt]:
+async def _send_all(parcels: Sequence[Parcel], begun: _Begun) -> list[Receipt]:
     guard = AddressGuard(AllowList(conf().webhook_allowed_networks))
     client = HttpClient(guard)
-    begun = time.monotonic()
     try:
         return await asyncio.gather(*(_send(client, parcel, begun) for parcel in parcels))
     finally:
@@ -72,13 +91,15 @@ async def _send_all(parcels: Sequence[Parcel]) -> list[Receipt]:
         guard.close()
 
 
-async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
+async def _send(client: HttpClient, parcel: Parcel, begun: _Begun) -> Receipt:
     taken, status = 0, None
     for document in parcel.documents:
-        if time.monotonic() - begun > _BEGIN_WITHIN_SECONDS:
+        if begun.seconds > _BEGIN_WITHIN_SECONDS:
             break
         try:
-            answer = await client.send(_request(parcel, document), tenant=str(parcel.tenant_id))
+            answer = await client.send(
+                _request(parcel, document, begun.timestamp), tenant=str(parcel.tenant_id)
+            )
         except DeliveryError as error:
             return Receipt(taken, None, f"{error.code}: {error.message}")
         status = answer.status
@@ -88,8 +109,8 @@ async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
     return Receipt(taken, status)
 
 
-def _request(parcel: Parcel, document: dict[str, Any]) -> Request:
-    body, now = orjson.dumps(document), int(database_clock.now().timestamp())
+def _request(parcel: Parcel, document: dict[str, Any], now: int) -> Request:
+    body = orjson.dumps(document)
     headers = [
         ("Content-Type", "application/json"),
         ("User-Agent", "Punctual-Webhooks/1"),

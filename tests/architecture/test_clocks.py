@@ -19,6 +19,7 @@ _MEANT = {
     "executions/complete/outcome_stream.py": "a note beside what could not be read",
     "launcher/management/commands/ps.py": "processes of this host",
     "launcher/supervised_process.py": "processes of this host",
+    "notifications/transports/answers.py": "a date in an answer from outside",
     "notifications/transports/event_webhook.py": "a date in an answer from outside",
     "notifications/transports/mail_files.py": "the name of a file",
     "notifications/transports/push.py": "a date in an answer from outside",
