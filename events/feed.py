@@ -91,7 +91,8 @@ def start(tenant_id: UUID, *, after: str | None, since: datetime | None) -> Feed
     Raise InvalidInput for both, and for a cursor that is none of this tenant's feed.
     """
     if after is None:
-        oldest = kept_since(datetime.now(UTC))
+        [(now, _)] = rows("event_feed/end")
+        oldest = kept_since(now)
         return place_at(oldest if since is None else max(since, oldest))
     if since is not None:
         raise _refused("Give either after or since.")

@@ -25,8 +25,9 @@ from shared.addresses import AllowList, TargetUrl
 from shared.conf import conf
 
 _TIMEOUT_SECONDS = 10.0
-#: No event is begun later than this after the begin of a pass, so that it ends within its claim.
-_BEGIN_WITHIN_SECONDS = 20.0
+#: No event is begun later than this after the begin of a pass, so that it ends within its claim,
+#: and receivers that answer slowly keep the others of the next pass waiting for some seconds only.
+_BEGIN_WITHIN_SECONDS = 5.0
 _CAPTURED_BYTES = 2048
 
 
