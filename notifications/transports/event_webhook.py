@@ -6,6 +6,7 @@ Each receiver gets its events one after the other; receivers do not wait for eac
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from delivery.retry_after import parse_retry_after
 from delivery.signing import sign
 from shared.addresses import AllowList, TargetUrl
 from shared.conf import conf
+
+log = logging.getLogger(__name__)
 
 _TIMEOUT_SECONDS = 10.0
 #: No event is begun later than this after the begin of a pass, so that it ends within its claim,
@@ -81,6 +84,11 @@ async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
             answer = await client.send(_request(parcel, document), tenant=str(parcel.tenant_id))
         except DeliveryError as error:
             return Receipt(taken, None, f"{error.code}: {error.message}")
+        except Exception:
+            # It must not end the calls to other receivers, whose answers would be lost.
+            extra = {"subscription_id": str(parcel.subscription_id)}
+            log.exception("event_webhook.crashed", extra=extra)
+            return Receipt(taken, None, "internal: The event could not be sent.")
         status = answer.status
         if not 200 <= status < 300:
             return Receipt(taken, status, f"HTTP {status}", _retry_after(answer))

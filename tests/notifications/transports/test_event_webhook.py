@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -68,3 +69,21 @@ def test_an_address_that_is_not_public_is_not_called() -> None:
     [receipt] = send_parcels([parcel("http://localhost:8099/", "a")])
 
     assert receipt.error.startswith("address_forbidden")
+
+
+def test_an_error_at_one_receiver_does_not_end_the_calls_to_others(
+    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = event_webhook._request
+
+    def fail_for_one(one: Parcel, document: dict[str, Any]) -> Any:
+        if document["id"] == "broken":
+            raise RuntimeError("A fault of ours.")
+        return request(one, document)
+
+    monkeypatch.setattr(event_webhook, "_request", fail_for_one)
+
+    broken, other = send_parcels([parcel(receiver.url, "a", "broken"), parcel(receiver.url, "b")])
+
+    assert broken == Receipt(1, None, "internal: The event could not be sent.")
+    assert other == Receipt(1, 200)
