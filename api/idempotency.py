@@ -34,14 +34,13 @@ import orjson
 from django.db import transaction
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.protocol.problems import log_unexpected, problem_of, respond
 from api.protocol.renderers import JSON, PROBLEM_JSON, dump_json
 from api.protocol.views import PunctualView
-from shared import sql
+from shared import database_clock, sql
 from shared.encryption import open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, PunctualError
 from shared.sealing_contexts import Context, idempotency_context
@@ -184,7 +183,7 @@ def answer_once(
 
 def delete_expired_records(limit: int = 5000) -> int:
     """Delete up to ``limit`` answers whose time is over; return how many."""
-    expired = IdempotencyRecord.objects.filter(expires_at__lte=timezone.now())
+    expired = IdempotencyRecord.objects.filter(expires_at__lte=database_clock.now())
     ids = list(expired.order_by("expires_at").values_list("pk", flat=True)[:limit])
     return IdempotencyRecord.objects.filter(pk__in=ids).delete()[0]
 
@@ -294,7 +293,7 @@ def _lock_and_replay(call: Call) -> HttpResponse | None:
     if not stored.rows:
         return None
     [(fingerprint, status, sealed_body, headers, expires_at)] = stored.rows
-    if expires_at <= timezone.now():
+    if expires_at <= database_clock.now():
         IdempotencyRecord.objects.filter(tenant_id=call.tenant, key=call.key).delete()
         return None
     if bytes(fingerprint) != call.fingerprint:
@@ -325,7 +324,7 @@ def finding_known(calls: Sequence[Call]) -> sql.Asked:
 
 def storing(answered: Sequence[tuple[Call, HttpResponse]]) -> sql.Asked:
     """Return the statement that stores the answers to calls of one tenant."""
-    now = timezone.now()
+    now = database_clock.now()
     parts = [_stored_parts(call, answer) for call, answer in answered]
     calls = [call for call, _ in answered]
     return "idempotency/store", {

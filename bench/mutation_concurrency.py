@@ -40,8 +40,8 @@ CONCURRENCY = (
         "a first one that another session changes is passed by",
         (_RACE,),
         "executions/gate/keys.py",
-        "                    self._next.append(_TAKEN_SECONDS)\n                    break\n",
-        "                    self._next.append(_TAKEN_SECONDS)\n                    continue\n",
+        "                    self._look_in(_TAKEN_SECONDS)\n                    break\n",
+        "                    self._look_in(_TAKEN_SECONDS)\n                    continue\n",
     ),
     one(
         "keys-unlocked",

@@ -54,6 +54,7 @@ PLACES = (
     Place("pools", "Pools", "tray", "q"),
     Place("workers", "Workers", "cpu", "k"),
     Place("usage", "Usage", "clock", "u"),
+    Place("objectives", "Objectives", "target", "l"),
     Place("alerts", "Alerts", "bell", "a"),
     Place("settings", "Settings", "sliders", "s"),
 )

@@ -15,12 +15,12 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from dashboard.pending_sign_in import FirstProof, sign_in
 from dashboard.views.session import ask_for_code
+from shared import database_clock
 from tenants.choices import SignInMethod
 
 
@@ -60,7 +60,7 @@ def _use_up(user: User) -> bool:
     same = get_user_model().objects.filter(
         pk=user.pk, is_active=True, last_login=user.last_login, password=user.password
     )
-    now = timezone.now()
+    now = database_clock.now()
     used = bool(same.update(last_login=now))
     user.last_login = now
     return used

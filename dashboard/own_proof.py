@@ -10,10 +10,10 @@ from typing import cast
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
-from django.utils import timezone
 
 from dashboard.sign_in_guard import began_at
 from dashboard.throttle import CODE, account_name, forget_failures, is_refused, note_failure
+from shared import database_clock
 from shared.client_address import counted_address
 from shared.exceptions import FieldError, InvalidInput
 from shared.request_actor import actor_of
@@ -33,7 +33,7 @@ def require_password(request: HttpRequest) -> None:
     user = cast(User, request.user)
     if not user.has_usable_password():
         begun = began_at(request)
-        if begun is None or begun < timezone.now() - FRESH:
+        if begun is None or begun < database_clock.now() - FRESH:
             raise _refused("present_password", "Sign in again by a new one-time link first.")
         return
     subject = (account_name(user.get_username()), counted_address(request))

@@ -7,7 +7,6 @@ identity by which it began is unlinked.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 
+from shared import database_clock
 from shared.exceptions import Conflict
 from tenants.choices import SignInMethod
 from tenants.services.identities import is_linked
@@ -59,7 +59,7 @@ def sign_in(request: HttpRequest, user: User, proof: FirstProof = PASSWORD) -> b
     request.session[_KEY] = {
         "user": user.pk,
         "hash": user.get_session_auth_hash(),
-        "until": time.time() + SECONDS,
+        "until": database_clock.now().timestamp() + SECONDS,
         "method": proof.method.value,
         "sign_in": proof.sign_in_id and str(proof.sign_in_id),
         "identity": proof.identity_id,
@@ -71,7 +71,7 @@ def sign_in(request: HttpRequest, user: User, proof: FirstProof = PASSWORD) -> b
 def pending_user(request: HttpRequest) -> User | None:
     """Return the person whose code is still needed; None where there is none, or it took long."""
     kept = request.session.get(_KEY)
-    if not isinstance(kept, dict) or kept["until"] < time.time():
+    if not isinstance(kept, dict) or kept["until"] < database_clock.now().timestamp():
         return None
     user = get_user_model().objects.filter(pk=kept["user"], is_active=True).first()
     if user is None or not constant_time_compare(kept["hash"], user.get_session_auth_hash()):

@@ -20,10 +20,9 @@ from django.db import DatabaseError, InterfaceError, transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from shared import tenant_scope
+from shared import database_clock, tenant_scope
 from shared.client_address import client_address
 from shared.tenant_scope import Purpose
 from tenants.services.sign_ins import (
@@ -176,7 +175,7 @@ def _was_just_adopted(request: HttpRequest, found: OpenSignIn | None) -> bool:
     """Return whether another request of the same browser, sent at once, recorded the session."""
     if found is None or found.row.pk != adopted_id(str(request.session.session_key)):
         return False
-    return found.row.began_at > timezone.now() - _SENT_AT_ONCE
+    return found.row.began_at > database_clock.now() - _SENT_AT_ONCE
 
 
 def _view_name(request: HttpRequest) -> str:

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from events.feed_places import FeedPlace, cursor_of, place_at, place_at_the_end, place_of
 from events.feed_types import TYPES, shown_data
+from shared import database_clock
 from shared.conf import conf
 from shared.exceptions import Expired, FieldError, InvalidInput
 from shared.ids import event_id, moment_of
@@ -91,8 +92,7 @@ def start(tenant_id: UUID, *, after: str | None, since: datetime | None) -> Feed
     Raise InvalidInput for both, and for a cursor that is none of this tenant's feed.
     """
     if after is None:
-        [(now, _)] = rows("event_feed/end")
-        oldest = kept_since(now)
+        oldest = kept_since(database_clock.now())
         return place_at(oldest if since is None else max(since, oldest))
     if since is not None:
         raise _refused("Give either after or since.")

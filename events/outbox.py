@@ -11,7 +11,7 @@ no event that commits late. A transaction that stays open therefore delays all c
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -141,22 +141,35 @@ def note_lost(name: str, appended: int) -> None:
         log.error("events.lost", extra={"event_name": name, "reason": "no table for today"})
 
 
+@dataclass(frozen=True, slots=True)
+class OfTenants:
+    """Events of these names are wanted only of some tenants.
+
+    ``tenants`` is asked in the transaction that reads the events.
+    """
+
+    names: tuple[str, ...]
+    tenants: Callable[[], Collection[UUID]]
+
+
 def consume(
     consumer: str,
     limit: int,
     handle: Callable[[list[Recorded]], None],
     *,
     names: Sequence[str] | None = None,
+    besides: OfTenants | None = None,
 ) -> int:
     """Hand the events of the next rows to ``handle`` and move the cursor, in one transaction.
 
     ``limit`` counts rows; a batch is handed over whole. Return how many rows there were: 0 also
     when another process is reading as this consumer. When ``handle`` raises, the next call reads
     the rows again. A consumer's first call starts at the current end. With ``names`` the database
-    skips events of other names, which is cheap, but counts their rows.
+    skips events of other names, which is cheap, but counts their rows; ``besides`` adds names for
+    some tenants.
     """
     if names is not None:
-        return _consume_named(consumer, limit, handle, names)
+        return _consume_named(consumer, limit, handle, names, besides)
 
     def hand_over(found: list[tuple[Any, ...]]) -> int:
         if found:
@@ -167,7 +180,11 @@ def consume(
 
 
 def _consume_named(
-    consumer: str, limit: int, handle: Callable[[list[Recorded]], None], names: Sequence[str]
+    consumer: str,
+    limit: int,
+    handle: Callable[[list[Recorded]], None],
+    names: Sequence[str],
+    besides: OfTenants | None,
 ) -> int:
     def hand_over(found: list[tuple[Any, ...]]) -> int:
         if not found:
@@ -178,7 +195,22 @@ def _consume_named(
             handle(events)
         return int(found[0][-2])
 
-    return _consume(consumer, limit, "outbox/read_named", hand_over, names=list(names))
+    def wanted() -> dict[str, Any]:
+        return {
+            "names": list(names),
+            "some_names": list(besides.names if besides else ()),
+            "tenants": of_uuids(besides.tenants() if besides else ()),
+        }
+
+    return _consume(consumer, limit, "outbox/read_named", hand_over, wanted)
+
+
+def lock_cursor(consumer: str) -> bool:
+    """Lock a consumer's cursor until the caller's transaction ends, so that no event is read.
+
+    Return False while another process reads as this consumer, and before its first reading.
+    """
+    return _place("outbox/lock_place", consumer) is not None
 
 
 def consume_tally(
@@ -200,7 +232,7 @@ def _consume(
     limit: int,
     statement: str,
     hand_over: Callable[[list[tuple[Any, ...]]], int],
-    **parameters: Any,
+    parameters: Callable[[], dict[str, Any]] = dict,
 ) -> int:
     """Read with a statement whose rows begin with the last event's id and end with its xid."""
     if not _is_worthwhile(consumer):
@@ -212,7 +244,7 @@ def _consume(
         if place.is_foreign:
             log.warning("event_cursor.restarted", extra={"consumer": consumer})
             place = place.restarted()
-        found = rows(statement, {**place.bounds(), **parameters, "limit": limit})
+        found = rows(statement, {**place.bounds(), **parameters(), "limit": limit})
         count = hand_over(found)
         _move(consumer, place, found[-1] if count == limit else None)
     return count

@@ -11,6 +11,7 @@ import logging
 import os
 import select
 import signal
+import time
 from typing import Any, cast
 
 import psycopg
@@ -119,13 +120,14 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _gate(self) -> float:
         at_gate = gate.run_once(self.partitions, self._seen_at_gate)
+        gate_due = time.monotonic() + at_gate.next_in
         # Behind the gate: what it has admitted may wait for its key.
         of_keys = keys.run_once(self.partitions, self._seen_keys)
         for counts in (at_gate, of_keys):
             self._note_written(counts)
         if at_gate.done or of_keys.done:
             self._agenda.hurry("workflows", "dispatch")
-        return min(at_gate.next_in, of_keys.next_in)
+        return min(max(0.0, gate_due - time.monotonic()), of_keys.next_in)
 
     def _dispatch(self) -> float:
         counts = self._dispatcher.run_once()

@@ -72,6 +72,7 @@ HOLDS: Sequence[Hold] = (
             "workflow_takes/insert_children",
             "complete/try_again",
             "gate/admit",
+            "workflow_limits/put_by",
         ),
         ("keys/admit", "changing/key_prepared"),
         "executions.gate.keys.run_once",

@@ -220,8 +220,10 @@ def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
     if moved:
         freed = [row.freed for row in moved if row.freed]
         gated = settling.settle([row.of_task for row in moved], freed)
-        attempts = totals.of_attempts(moved, finishes)
-        counting = minute_stats.counting([row.ended for row in moved], attempts)
+        reports = totals.reports_of(finishes)
+        attempts = totals.of_attempts(moved, reports)
+        ended = [row.ended(reports[row.id].outcome, reports[row.id].error_code) for row in moved]
+        counting = minute_stats.counting(ended, attempts)
         budget_charges.charge(moved, finishes, gated, counting)
         settling.note_lines(moved, finishes)
         spans.note_ended(moved)

@@ -10,13 +10,17 @@ from django.contrib import admin
 
 from notifications.models import (
     Alert,
+    AlertChannel,
     AlertMute,
+    AlertRule,
+    AlertRuleChannel,
     AlertTask,
     Delivery,
     NotificationPreference,
     PushSubscription,
+    RuleMinute,
 )
-from shared.addresses import host_of
+from notifications.services.push_subscriptions import push_service_of
 from shared.admin import ProductAdmin
 from tenants.admin import TenantFilter
 
@@ -35,6 +39,29 @@ class AlertAdmin(ProductAdmin):
     search_help_text = "Id of the alert, its task or execution, or how the cause begins."
 
 
+@admin.register(AlertRule)
+class AlertRuleAdmin(ProductAdmin):
+    """Alert rules, and changes of built-in ones; built-in rules as they come have no row."""
+
+    list_display = (
+        "name", "kind", "scope", "value", "threshold", "window_seconds", "urgent", "enabled",
+        "built_in", "tenant",
+    )  # fmt: skip
+    list_filter = ("kind", "scope", TenantFilter)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^name")
+    search_help_text = "Id of the rule, or how its name begins."
+
+
+@admin.register(RuleMinute)
+class RuleMinuteAdmin(ProductAdmin):
+    """Ended and failed executions by rule and minute."""
+
+    list_display = ("id", "rule", "minute", "ended", "failed")
+    list_prefetch = ("rule",)
+
+
 @admin.register(AlertTask)
 class AlertTaskAdmin(ProductAdmin):
     """The tasks of an alert."""
@@ -51,17 +78,38 @@ class AlertMuteAdmin(ProductAdmin):
     list_prefetch = ("alert", "membership")
 
 
+@admin.register(AlertChannel)
+class AlertChannelAdmin(ProductAdmin):
+    """Where alerts go besides members; the URLs are sealed and not shown."""
+
+    list_display = ("name", "kind", "service", "host", "last_sent_at", "failed_at", "tenant")
+    noun = ("alert channel", "alert channels")
+    list_filter = ("kind", TenantFilter)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^name")
+    search_help_text = "Id of the channel, or how its name begins."
+
+
+@admin.register(AlertRuleChannel)
+class AlertRuleChannelAdmin(ProductAdmin):
+    """Which rules' alerts go to which channel."""
+
+    list_display = ("id", "channel", "rule")
+    list_prefetch = ("channel", "rule")
+
+
 @admin.register(Delivery)
 class DeliveryAdmin(ProductAdmin):
     """The delivery log: each notice by member and channel, with the reason if it was not sent."""
 
     list_display = (
-        "short_id", "channel", "status", "reason", "alert", "membership", "attempt_count", "error",
-        "sent_at", "created_at",
+        "short_id", "channel", "status", "reason", "alert", "membership", "alert_channel",
+        "attempt_count", "error", "sent_at", "created_at",
     )  # fmt: skip
     noun = ("delivery", "deliveries")
     list_filter = ("channel", "status", "reason")
-    list_prefetch = ("alert", "membership")
+    list_prefetch = ("alert", "membership", "alert_channel")
     search_fields = ("=id", "=alert__id", "=message_id")
     search_help_text = "Id of the delivery, of its alert, or of the message."
 
@@ -95,4 +143,4 @@ class PushSubscriptionAdmin(ProductAdmin):
     @admin.display(description="Push service")
     def host(self, subscription: PushSubscription) -> str:
         """Return the host of the endpoint."""
-        return host_of(subscription.endpoint) or "-"
+        return push_service_of(subscription) or "-"

@@ -1,4 +1,4 @@
-"""The alerter: reads the events of failures, counts them into alerts and plans notices.
+"""The alerter: judges events by the alert rules, counts alerts and plans notices.
 
 A stage of the recorder process, called again after the seconds it returns. Counting and the
 cursor move in one transaction. Toasts and wake-ups come after the commit; a lost one does no harm,
@@ -7,13 +7,17 @@ because the rows hold everything.
 
 from __future__ import annotations
 
-from events.outbox import Recorded, consume
+from uuid import UUID
+
+from events.outbox import OfTenants, Recorded, consume
 from executions.loop.clocks import database_now
-from notifications.choices import AlertKind
-from notifications.failures import FAILED, RETRYING, failures_of
-from notifications.incidents import count_failures
+from notifications.conditions import Conditions
+from notifications.failures import SUCCEEDED
+from notifications.judging import NAMES, judge, tenants_with_shares
+from notifications.late_starts import JudgedTenants
 from notifications.live import publish_alert, publish_topics
 from notifications.notices import Notice, plan_due_notices, seconds_until_due
+from notifications.presentation import severity_of
 from notifications.services.deliveries import wake_due_deliveries
 
 CONSUMER = "alerter"
@@ -25,11 +29,17 @@ _TOASTS = 3
 
 
 class Alerter:
-    """Turns failures into alerts and alerts into deliveries; any number may run."""
+    """Turns events into alerts and alerts into deliveries; any number may run."""
+
+    def __init__(self) -> None:
+        self._conditions = Conditions(CONSUMER)
+        self._with_targets = JudgedTenants()
 
     def run_once(self) -> float:
         """Count one batch of events, plan due notices; return the seconds until the next pass."""
-        read = consume(CONSUMER, BATCH, _count, names=(RETRYING, FAILED))
+        besides = OfTenants((SUCCEEDED,), self._tenants)
+        read = consume(CONSUMER, BATCH, _judge, names=NAMES, besides=besides)
+        self._conditions.look()
         notices = plan_due_notices()
         if notices:
             _show(notices)
@@ -39,11 +49,13 @@ class Alerter:
         wait = seconds_until_due()
         return _IDLE_SECONDS if wait is None else min(_IDLE_SECONDS, wait)
 
+    def _tenants(self) -> set[UUID]:
+        """Return the tenants whose successes are judged."""
+        return self._with_targets.ids().union(tenants_with_shares())
 
-def _count(events: list[Recorded]) -> None:
-    failures = failures_of(events)
-    if failures:
-        count_failures(failures, database_now())
+
+def _judge(events: list[Recorded]) -> None:
+    judge(events, database_now())
 
 
 def _show(notices: list[Notice]) -> None:
@@ -52,7 +64,7 @@ def _show(notices: list[Notice]) -> None:
         publish_alert(
             alert.tenant_id,
             id=alert.id,
-            severity="error" if alert.kind == AlertKind.FINAL_FAILURE else "warning",
+            severity=severity_of(alert),
             title=alert.title,
             url=f"/alerts/{alert.id}",
         )

@@ -6,10 +6,46 @@ from django.db import models
 
 
 class AlertKind(models.TextChoices):
-    """Kinds of alerts: a failed first attempt that is retried, or a final failure."""
+    """Kinds of alerts; RECOVERED is that of the message about an alert's end, and of no alert."""
 
     FIRST_FAILURE = "first_failure", "First failure"
     FINAL_FAILURE = "final_failure", "Final failure"
+    FAILURES_IN_A_ROW = "failures_in_a_row", "Failures in a row"
+    FAILURE_SHARE = "failure_share", "Failure share"
+    RECOVERED = "recovered", "Recovered"
+    LATE_START = "late_start", "Late start"
+    DID_NOT_RUN = "did_not_run", "Did not run"
+    RUNS_TOO_LONG = "runs_too_long", "Runs too long"
+    CIRCUIT_OPEN = "circuit_open", "Circuit open"
+    DEAD_LETTER_RATE = "dead_letter_rate", "Dead-letter rate"
+    QUOTA_NEAR = "quota_near", "Quota nearly used"
+    BUDGET_EXCEEDED = "budget_exceeded", "Budget exceeded"
+    ERROR_BUDGET_BURN = "error_budget_burn", "Error-budget burn"
+    APPROVAL_WAITING = "approval_waiting", "Approval waiting"
+    DEADLINE_PASSED = "deadline_passed", "Deadline passed"
+    COMPENSATION_FAILED = "compensation_failed", "Compensation failed"
+    NO_WORKER = "no_worker", "No worker"
+    INSTALLATION_UNHEALTHY = "installation_unhealthy", "Installation unhealthy"
+
+
+#: The kinds of alerts and rules: all but that of the closing message.
+ALERT_KINDS = tuple(kind for kind in AlertKind.values if kind != AlertKind.RECOVERED)
+#: The kinds that count executions by the cause of their failure.
+OF_FAILURES = (
+    AlertKind.FIRST_FAILURE,
+    AlertKind.FINAL_FAILURE,
+    AlertKind.FAILURES_IN_A_ROW,
+    AlertKind.COMPENSATION_FAILED,
+)
+
+
+class RuleScope(models.TextChoices):
+    """What an alert rule covers: every task of the tenant, or those of a label, or one."""
+
+    ALL = "all", "All tasks"
+    LABEL = "label", "Label"
+    TASK = "task", "Task"
+    WORKFLOW = "workflow", "Workflow"
 
 
 class Channel(models.TextChoices):
@@ -18,6 +54,17 @@ class Channel(models.TextChoices):
     EMAIL = "email", "E-mail"
     PUSH = "push", "Browser push"
     CONSOLE = "console", "Console"
+
+
+class ChannelKind(models.TextChoices):
+    """The kinds of channels that a tenant shares."""
+
+    WEBHOOK = "webhook", "Webhook"
+    CHAT = "chat", "Chat or paging service"
+
+
+#: What a delivery goes by: to a member, or to a shared channel.
+DELIVERED_BY = (*Channel.choices, *ChannelKind.choices)
 
 
 class DeliveryStatus(models.TextChoices):

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from executions.ledger import totals
 from executions.loop.clocks import database_now
@@ -37,7 +37,7 @@ _LARGEST_BUNDLE = 500
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Deliveries to one member by one channel that this sender alone may send, as one message."""
+    """Deliveries to one receiver by one channel that this sender alone may send, as one message."""
 
     id: UUID
     deliveries: list[Delivery]
@@ -55,9 +55,24 @@ class Claim:
 
 def claimable(now: datetime) -> Q:
     """Return the condition of claimable deliveries: due, or with a claim that has expired."""
-    return Q(status=DeliveryStatus.PENDING, next_attempt_at__lte=now) | Q(
-        status=DeliveryStatus.SENDING, claimed_until__lte=now
+    due = Q(status=DeliveryStatus.PENDING, next_attempt_at__lte=now)
+    expired = Q(status=DeliveryStatus.SENDING, claimed_until__lte=now)
+    return (due | expired) & in_turn()
+
+
+def in_turn() -> Q:
+    """Return the condition of deliveries that wait for no other one.
+
+    The notice of an alert's end waits for earlier ones to the same receiver.
+    """
+    earlier = Delivery.objects.filter(
+        Q(membership=OuterRef("membership")) | Q(alert_channel=OuterRef("alert_channel")),
+        alert=OuterRef("alert"),
+        channel=OuterRef("channel"),
+        closing=False,
+        status__in=UNFINISHED,
     )
+    return Q(closing=False) | Q(~Exists(earlier))
 
 
 def counted_as(channel: str, status: str) -> str:
@@ -83,7 +98,9 @@ def claim_delivery(delivery_id: UUID) -> Claim | None:
             message_id=message_id,
         )
     # Read after the commit, with the counts of now.
-    mine = Delivery.objects.filter(claim_id=claim_id).select_related("alert__tenant")
+    mine = Delivery.objects.filter(claim_id=claim_id).select_related(
+        "alert__tenant", "alert_channel"
+    )
     return Claim(claim_id, list(mine.order_by("id")), message_id)
 
 
@@ -154,7 +171,8 @@ def _bundle_of(delivery_id: UUID, now: datetime) -> QuerySet[Delivery]:
     asked = Delivery.objects.filter(pk=delivery_id).first()
     if asked is None or not asked.bundled:
         return due.filter(pk=delivery_id)
-    return due.filter(membership_id=asked.membership_id, channel=asked.channel, bundled=True)
+    same = ("membership_id", "alert_channel_id", "channel", "closing")
+    return due.filter(bundled=True, **{name: getattr(asked, name) for name in same})
 
 
 def _mine(claim: Claim, delivery: Delivery) -> QuerySet[Delivery]:

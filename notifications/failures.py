@@ -1,7 +1,7 @@
-"""Turns events into failures with their causes, which decide the alert of each failure.
+"""Turns events into failures with their causes, and says which successes count for rules.
 
 The alerter calls it inside the cursor's transaction, so a batch costs a fixed number of queries
-for any number of failures.
+for any number of events.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from executions.attempts import of_executions
 from executions.choices import COMPENSATION
 from executions.models import Execution
 from notifications.choices import AlertKind
+from notifications.task_facts import TaskFacts, facts_of
 from shared.addresses import host_of
 from shared.ids import first_id_at, moment_of
-from tasks.models import Task, TaskRevision
+from tasks.models import TaskRevision
 from tasks.versions import FIRST_OF_STEPS
 
 RETRYING, FAILED = "execution.retrying", "execution.failed"
+SUCCEEDED = "execution.succeeded"
 #: The events of an execution begin when it is prepared, seconds before its nominal time.
 _EVENTS_BEFORE = timedelta(hours=1)
 
@@ -48,23 +50,18 @@ _SPOKEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
-    """The common part of the failures of one alert."""
+class Failure:
+    """One failed execution, or the first failed attempt of one.
+
+    ``kind`` is that of its own alert. ``task`` is as it is now.
+    """
 
     tenant_id: UUID
     kind: str
     signature: str
     destination: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One failed execution, or the first failed attempt of one."""
-
-    cause: Cause
     execution_id: UUID
-    task_id: UUID
-    task_name: str
+    task: TaskFacts
     attempt: int
     error_code: str
     error_message: str
@@ -73,7 +70,16 @@ class Failure:
     @property
     def sentence(self) -> str:
         """Return the cause in words."""
-        return spoken_cause(self.cause.signature, self.cause.destination)
+        return spoken_cause(self.signature, self.destination)
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """One execution of a task, or run of a workflow, that succeeded."""
+
+    tenant_id: UUID
+    task: TaskFacts
+    at: datetime
 
 
 def spoken_cause(signature: str, destination: str) -> str:
@@ -96,20 +102,32 @@ def failures_of(events: Sequence[Recorded]) -> list[Failure]:
     attempts = _first_attempts({event.subject_id for event in wanted if event.name == RETRYING})
     known = [event for event in wanted if event.subject_id in executions]
     hosts = _hosts(executions.values())
-    names = dict(
-        Task.objects.filter(id__in={row["task_id"] for row in executions.values()}).values_list(
-            "id", "name"
-        )
-    )
+    tasks = facts_of({row["task_id"] for row in executions.values()})
     return [
         _failure(
             event,
             executions[event.subject_id],
             attempts.get(event.subject_id) if event.name == RETRYING else None,
             hosts,
-            names,
+            tasks,
         )
         for event in known
+    ]
+
+
+def successes_of(events: Sequence[Recorded]) -> list[Success]:
+    """Return the successes of tasks and workflows among the events; a step's is none."""
+    ended = [event for event in events if event.name == SUCCEEDED and event.task_id is not None]
+    if not ended:
+        return []
+    tasks = facts_of({event.task_id for event in ended if event.task_id is not None})
+    known = [(event, tasks[event.task_id]) for event in ended if event.task_id in tasks]
+    unsure = {event.subject_id for event, task in known if task.is_workflow}
+    steps = unsure - _executions(unsure).keys() if unsure else set()
+    return [
+        Success(event.tenant_id, task, event.at)
+        for event, task in known
+        if event.subject_id not in steps
     ]
 
 
@@ -118,22 +136,31 @@ def _failure(
     execution: Mapping[str, Any],
     attempt: Mapping[str, Any] | None,
     hosts: Mapping[tuple[UUID, int], str],
-    names: Mapping[UUID, str],
+    tasks: Mapping[UUID, TaskFacts],
 ) -> Failure:
     # A retried execution may be past the attempt of the event, so the attempt's own row counts.
     seen = attempt or execution
-    kind = AlertKind.FIRST_FAILURE if event.name == RETRYING else AlertKind.FINAL_FAILURE
-    host = hosts.get((execution["task_id"], execution["revision"]), "")
+    task_id = execution["task_id"]
     return Failure(
-        cause=Cause(event.tenant_id, kind.value, _signature(seen), host),
+        tenant_id=event.tenant_id,
+        kind=_kind(event, execution),
+        signature=_signature(seen),
+        destination=hosts.get((task_id, execution["revision"]), ""),
         execution_id=event.subject_id,
-        task_id=execution["task_id"],
-        task_name=names.get(execution["task_id"], ""),
+        task=tasks.get(task_id) or TaskFacts(task_id),
         attempt=attempt["number"] if attempt else execution["attempt"],
         error_code=seen["error_code"],
         error_message=seen["error_message"],
         at=event.at,
     )
+
+
+def _kind(event: Recorded, execution: Mapping[str, Any]) -> str:
+    if event.name == RETRYING:
+        return AlertKind.FIRST_FAILURE
+    if execution["revision"] >= FIRST_OF_STEPS:
+        return AlertKind.COMPENSATION_FAILED
+    return AlertKind.FINAL_FAILURE
 
 
 def _signature(seen: Mapping[str, Any]) -> str:

@@ -1,78 +1,159 @@
-"""Counts failures into alerts: one open alert per cause, each failure exactly once.
+"""Counts findings into alerts: one open alert per cause, each finding exactly once; ends alerts.
 
 The alerter calls it inside the transaction that moves its cursor: a crash keeps both or neither.
+Other callers hold that cursor with :func:`events.outbox.lock_cursor`, so that one process at a
+time opens and ends alerts.
+
+Flaps: an alert that comes back within a quarter of an hour after its end is told that much later,
+and its next end once it has lasted as long. Messages about a condition that comes and goes are
+therefore a quarter of an hour apart.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Case, Count, F, Q, Value, When
 
-from notifications.failures import Cause, Failure
+from notifications.findings import Cause, Finding
 from notifications.models import Alert, AlertTask
 
 #: The first message waits this long, so that its count covers a burst.
 GATHER = timedelta(seconds=0.7)
 #: A digest about the same cause comes after this long, if the alert has grown.
 DIGEST_AFTER = timedelta(minutes=5)
-#: An alert without another failure for this long is over.
+#: A failure alert without another failure for this long is over.
 QUIET_AFTER = timedelta(minutes=15)
+#: An alert whose condition has not been found again for this long is closed without a message.
+FORGOTTEN_AFTER = timedelta(days=7)
+#: An alert that comes back sooner than this after its end flaps.
+FLAPS_WITHIN = timedelta(minutes=15)
 
 _COUNTED = [
-    *("count", "task_count", "last_at", "next_notice_at"),
+    *("count", "task_count", "cause", "last_at", "next_notice_at", "recovered_at", "flaps"),
+    *("ends_at", "urgent"),
 ]
 
 
-def count_failures(failures: Sequence[Failure], now: datetime) -> list[Alert]:
-    """Add the failures to the open alerts of their causes; open the missing alerts."""
-    if not failures:
+def count_findings(findings: Sequence[Finding], now: datetime) -> list[Alert]:
+    """Add the findings to the open alerts of their causes; open the missing alerts."""
+    if not findings:
         return []
-    by_cause: dict[Cause, list[Failure]] = defaultdict(list)
-    for failure in failures:
-        by_cause[failure.cause].append(failure)
-    alerts = _open_alerts(by_cause, now)
+    by_cause: dict[Cause, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_cause[finding.cause].append(finding)
+    alerts = _open_alerts(by_cause)
+    missing = by_cause.keys() - alerts.keys()
+    alerts |= _opened({cause: by_cause[cause] for cause in missing}, now)
     for cause, members in by_cause.items():
-        alert = alerts[cause]
-        alert.count += len(members)
-        alert.last_at = max(alert.last_at, *(failure.at for failure in members))
-        alert.next_notice_at = _next_notice(alert, now)
+        _add(alerts[cause], members, now, is_new=cause in missing)
     _note_tasks(alerts, by_cause)
     found = list(alerts.values())
     Alert.objects.bulk_update(found, _COUNTED, batch_size=500)
     return found
 
 
-def _open_alerts(by_cause: dict[Cause, list[Failure]], now: datetime) -> dict[Cause, Alert]:
-    """Return the open alert of each cause, locked: a close waits until the count is committed."""
-    open_ones = Alert.objects.filter(
-        closed_at__isnull=True,
-        tenant_id__in={cause.tenant_id for cause in by_cause},
-        error_signature__in={cause.signature for cause in by_cause},
-        destination__in={cause.destination for cause in by_cause},
+def recover(alert_ids: Collection[UUID], now: datetime) -> int:
+    """Note that the conditions of these alerts no longer hold; return how many were open.
+
+    The next look of the alerter tells it and closes them; of one that flaps once it has lasted.
+    """
+    return Alert.objects.filter(
+        id__in=alert_ids, closed_at__isnull=True, recovered_at__isnull=True
+    ).update(
+        recovered_at=now,
+        next_notice_at=Case(
+            When(notice_number=0, then=F("next_notice_at")),
+            When(flaps__gt=0, then=Value(now + FLAPS_WITHIN)),
+            default=Value(now),
+        ),
     )
-    found = {
-        cause: alert
-        for alert in open_ones.select_for_update().order_by("id")
-        if (cause := _cause_of(alert)) in by_cause
+
+
+def recover_subjects(kind: str, subjects: Collection[tuple[UUID, str]], now: datetime) -> int:
+    """Do the same for the open alerts of a kind about these subjects: tenant and subject."""
+    if not subjects:
+        return 0
+    found = Alert.objects.filter(
+        _is_open(),
+        kind=kind,
+        tenant_id__in={tenant for tenant, _ in subjects},
+        subject__in={subject for _, subject in subjects},
+    ).values_list("id", "tenant_id", "subject")
+    wanted = set(subjects)
+    return recover([row for row, *about in found if tuple(about) in wanted], now)
+
+
+def apart(alert: Alert) -> timedelta:
+    """Return how far apart the notices of an alert that grows are."""
+    return FLAPS_WITHIN if alert.flaps else DIGEST_AFTER
+
+
+def cause_of(alert: Alert) -> Cause:
+    """Return what the findings of the alert have in common."""
+    return Cause(
+        tenant_id=alert.tenant_id,
+        kind=alert.kind,
+        signature=alert.error_signature,
+        destination=alert.destination,
+        subject=alert.subject,
+        rule_id=alert.rule_id,
+    )
+
+
+def _open_alerts(causes: Collection[Cause]) -> dict[Cause, Alert]:
+    """Return the open alert of each cause, locked: a close waits until the count is committed."""
+    found = _alerts_of(_is_open(), causes, lock=True)
+    return {cause_of(alert): alert for alert in found}
+
+
+def _is_open() -> Q:
+    return Q(closed_at__isnull=True)
+
+
+def _alerts_of(which: Q, causes: Collection[Cause], *, lock: bool = False) -> list[Alert]:
+    found = Alert.objects.filter(
+        which,
+        tenant_id__in={cause.tenant_id for cause in causes},
+        kind__in={cause.kind for cause in causes},
+        error_signature__in={cause.signature for cause in causes},
+        destination__in={cause.destination for cause in causes},
+        subject__in={cause.subject for cause in causes},
+    ).order_by("id")
+    rows = found.select_for_update(no_key=True) if lock else found
+    wanted = set(causes)
+    return [alert for alert in rows if cause_of(alert) in wanted]
+
+
+def _opened(by_cause: dict[Cause, list[Finding]], now: datetime) -> dict[Cause, Alert]:
+    """Open an alert for each cause; one that has ended a moment ago flaps."""
+    if not by_cause:
+        return {}
+    ended = Q(closed_at__gt=now - FLAPS_WITHIN, recovered_at__isnull=False)
+    before = {cause_of(alert): alert for alert in _alerts_of(ended, by_cause)}
+    made = {
+        cause: _new_alert(members[0], before.get(cause), now) for cause, members in by_cause.items()
     }
-    missing = {cause: _new_alert(by_cause[cause][0], now) for cause in by_cause.keys() - found}
-    Alert.objects.bulk_create(missing.values(), batch_size=500)
-    return found | missing
+    Alert.objects.bulk_create(made.values(), batch_size=500)
+    return made
 
 
-def _cause_of(alert: Alert) -> Cause:
-    return Cause(alert.tenant_id, alert.kind, alert.error_signature, alert.destination)
-
-
-def _new_alert(first: Failure, now: datetime) -> Alert:
+def _new_alert(first: Finding, before: Alert | None, now: datetime) -> Alert:
+    cause = first.cause
+    at = now + GATHER
+    if before is not None:
+        at = max(at, (before.last_notified_at or now) + FLAPS_WITHIN)
     return Alert(
-        tenant_id=first.cause.tenant_id,
-        kind=first.cause.kind,
-        error_signature=first.cause.signature,
-        destination=first.cause.destination,
+        tenant_id=cause.tenant_id,
+        kind=cause.kind,
+        rule_id=cause.rule_id,
+        error_signature=cause.signature,
+        destination=cause.destination,
+        subject=cause.subject,
+        urgent=first.urgent,
         cause=first.sentence[:500],
         task_id=first.task_id,
         task_name=first.task_name,
@@ -82,23 +163,42 @@ def _new_alert(first: Failure, now: datetime) -> Alert:
         error_message=first.error_message,
         first_at=first.at,
         last_at=first.at,
-        next_notice_at=now + GATHER,
+        flaps=0 if before is None else before.flaps + 1,
+        next_notice_at=at,
         created_at=now,
     )
 
 
+def _add(alert: Alert, members: Sequence[Finding], now: datetime, *, is_new: bool) -> None:
+    opening = members[0].opening if is_new else None
+    added = sum(one.count for one in members)
+    alert.count += added if opening is None else opening
+    latest = members[-1]
+    if latest.total is not None:
+        alert.count = latest.total
+    alert.cause = latest.sentence[:500]
+    alert.urgent = latest.urgent
+    alert.ends_at = latest.ends_at
+    alert.last_at = max(alert.last_at, *(one.at for one in members))
+    if alert.recovered_at is not None:
+        alert.recovered_at = None
+        alert.flaps += 1
+    alert.next_notice_at = _next_notice(alert, now)
+
+
 def _next_notice(alert: Alert, now: datetime) -> datetime:
-    """Return the time of the next notice: soon for the first, then one digest period apart."""
+    """Return the time of the next notice: soon for the first one, then some time apart."""
     if alert.last_notified_at is None:
         return alert.next_notice_at or now + GATHER
-    return max(now, alert.last_notified_at + DIGEST_AFTER)
+    return max(now, alert.last_notified_at + apart(alert))
 
 
-def _note_tasks(alerts: dict[Cause, Alert], by_cause: dict[Cause, list[Failure]]) -> None:
+def _note_tasks(alerts: dict[Cause, Alert], by_cause: dict[Cause, list[Finding]]) -> None:
     rows = {
-        (alerts[cause].id, failure.task_id)
+        (alerts[cause].id, finding.task_id)
         for cause, members in by_cause.items()
-        for failure in members
+        for finding in members
+        if finding.task_id is not None
     }
     AlertTask.objects.bulk_create(
         [AlertTask(alert_id=alert, task_id=task) for alert, task in sorted(rows)],
@@ -108,4 +208,4 @@ def _note_tasks(alerts: dict[Cause, Alert], by_cause: dict[Cause, list[Failure]]
     counted = AlertTask.objects.filter(alert_id__in={alert for alert, _ in rows})
     counts = dict(counted.values_list("alert_id").annotate(tasks=Count("id")))
     for alert in alerts.values():
-        alert.task_count = counts[alert.id]
+        alert.task_count = counts.get(alert.id, 0)

@@ -5,11 +5,13 @@ Redis counts them. While it cannot be reached none is sent, because no other lim
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from shared import windowed_counts
 from shared.exceptions import QuotaExceeded, Unavailable
 from shared.redis_client import ConnectionFailed
 
-#: Test messages of a member within the window, over all channels.
+#: Test messages of a member within the window, over all channels; and those to one shared channel.
 MOST_TESTS, TEST_SECONDS = 5, 600
 #: Requests to confirm an address, within a day: of a member, and to one address.
 MOST_REQUESTS, MOST_TO_ADDRESS, REQUEST_SECONDS = 10, 3, 24 * 3600
@@ -27,7 +29,16 @@ class TooManyMessages(QuotaExceeded):
 
 def count_test(member_id: int) -> None:
     """Count a test message of the member; raise TooManyMessages, Unavailable."""
-    [tests] = _count([f"test-message:{member_id}"], TEST_SECONDS)
+    _count_test(f"test-message:{member_id}")
+
+
+def count_channel_test(channel_id: UUID) -> None:
+    """Count a test message to a shared channel; raise TooManyMessages, Unavailable."""
+    _count_test(f"test-channel:{channel_id}")
+
+
+def _count_test(name: str) -> None:
+    [tests] = _count([name], TEST_SECONDS)
     if tests > MOST_TESTS:
         text = f"At most {MOST_TESTS} test messages within {TEST_SECONDS // 60} minutes. Wait."
         raise TooManyMessages(text, TEST_SECONDS)

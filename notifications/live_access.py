@@ -14,11 +14,10 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from notifications.tickets import redeem
-from shared import tenant_scope
+from shared import database_clock, tenant_scope
 from shared.conf import conf
 from shared.networks import holds
 from shared.tenant_scope import Purpose
@@ -90,7 +89,7 @@ def seconds_left(access: Access) -> float | None:
         with tenant_scope.scoped(access.tenant_id):
             end = keys.values_list("expires_at", flat=True).first()
         ends_at = None if end is None else end.timestamp()
-    return None if ends_at is None else ends_at - timezone.now().timestamp()
+    return None if ends_at is None else ends_at - database_clock.now().timestamp()
 
 
 def is_still_valid(access: Access) -> bool:
@@ -105,7 +104,7 @@ def _is_valid(access: Access) -> bool:
         return (
             key is not None
             and key.tenant_id == access.tenant_id
-            and key.is_valid_at(timezone.now())
+            and key.is_valid_at(database_clock.now())
             and "read" in key.scopes
             and holds(key.addresses, access.address)
             and key.tenant.suspended_at is None
@@ -128,7 +127,7 @@ def _is_token_valid(access: Access) -> bool:
     issuer = issuers.get(access.issuer)
     if issuer is None or access.tenant_id not in issuer.tenants.values():
         return False
-    if access.ends_at is None or access.ends_at <= timezone.now().timestamp():
+    if access.ends_at is None or access.ends_at <= database_clock.now().timestamp():
         return False
     return Tenant.objects.filter(pk=access.tenant_id, suspended_at=None).exists()
 

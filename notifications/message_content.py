@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -17,7 +18,8 @@ from executions.models import Attempt, DeadLetter, Execution
 from executions.redacted_fields import paths_of
 from executions.request_view import captured_response
 from insight.presentation.execution import duration_ms
-from notifications.choices import AlertKind
+from notifications.alert_kinds import KINDS
+from notifications.choices import OF_FAILURES, AlertKind
 from notifications.links import MUTE, UNSUBSCRIBE, page, signed_page
 from notifications.models import Alert
 from notifications.plain_text import excerpt, one_line
@@ -29,8 +31,6 @@ from tasks.models import Task
 
 #: The rows behind an alert: the execution, its attempts, its dead letter.
 _Rows = tuple[Execution | None, Sequence[Attempt], DeadLetter | None]
-
-_WORDS = {AlertKind.FIRST_FAILURE: "failing", AlertKind.FINAL_FAILURE: "failed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +68,24 @@ class Content:
 
 def compose(alert: Alert, recipient: Recipient, tenant_name: str) -> Content:
     """Return the content of a message about one alert, its times on the recipient's clock."""
-    execution = Execution.objects.filter(pk=alert.execution_id).first()
-    attempts = attempts_of([alert.execution_id])[alert.execution_id]
-    letter = DeadLetter.objects.filter(
-        execution_id=alert.execution_id, tenant_id=alert.tenant_id
-    ).first()
-    task = Task.objects.filter(pk=alert.task_id).first()
+    rows = _rows_of(alert, alert.execution_id) if alert.execution_id else (None, (), None)
+    task = Task.objects.filter(pk=alert.task_id).first() if alert.task_id else None
     own, of_task = zone_of(recipient.preference.timezone), task.schedule if task else {}
     zones = timezone.override(own), beside(zone_of(of_task.get("timezone")))
     with zones[0], zones[1], sight(recipient.membership.sees_payloads):
-        return _composed(alert, recipient, tenant_name, (execution, attempts, letter))
+        return _composed(alert, recipient, tenant_name, rows)
+
+
+def _rows_of(alert: Alert, execution_id: UUID) -> _Rows:
+    letters = DeadLetter.objects.filter(execution_id=execution_id, tenant_id=alert.tenant_id)
+    execution = Execution.objects.filter(pk=execution_id).first()
+    return execution, attempts_of([execution_id])[execution_id], letters.first()
 
 
 def _composed(alert: Alert, recipient: Recipient, tenant_name: str, rows: _Rows) -> Content:
     execution, attempts, letter = rows
     tenant = one_line(tenant_name, 80)
-    word = _WORDS[AlertKind(alert.kind)]
+    word = "recovered" if alert.recovered_at else KINDS[alert.kind].word
     return Content(
         subject=f"[{word}] {_subject(alert, tenant)}",
         headline=one_line(alert.title, 300),
@@ -95,7 +97,9 @@ def _composed(alert: Alert, recipient: Recipient, tenant_name: str, rows: _Rows)
         links=_links(alert, recipient, letter),
         unsubscribe_url=signed_page(UNSUBSCRIBE, recipient.membership.pk),
         url=page(
-            f"/executions/{alert.execution_id}" if alert.count == 1 else f"/alerts/{alert.id}"
+            f"/executions/{alert.execution_id}"
+            if alert.count == 1 and alert.execution_id
+            else f"/alerts/{alert.id}"
         ),
         count=alert.count,
     )
@@ -125,6 +129,9 @@ def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: s
 
 def _subject(alert: Alert, tenant: str) -> str:
     cause = one_line(alert.cause, 150)
+    if alert.kind not in OF_FAILURES:
+        about = one_line(alert.task_name, 80) or "Alert"
+        return f"{about} ({tenant}): {cause}"
     name = one_line(alert.task_name, 80)
     if alert.count > 1:
         what = name if alert.task_count <= 1 else f"{alert.task_count} tasks"
@@ -134,6 +141,10 @@ def _subject(alert: Alert, tenant: str) -> str:
 
 
 def _summary(alert: Alert) -> str:
+    if alert.recovered_at is not None:
+        return f"This is over since {clock_text(alert.recovered_at)}."
+    if alert.kind not in OF_FAILURES:
+        return f"Told because {KINDS[alert.kind].opens}."
     if alert.kind == AlertKind.FIRST_FAILURE:
         goes_on = "The first attempt failed; Punctual tries again by the task's retry policy."
         many = f"The first attempt of {alert.count} executions failed; they are tried again."
@@ -144,17 +155,23 @@ def _summary(alert: Alert) -> str:
 
 
 def _facts(alert: Alert, tenant: str, execution: Execution | None) -> list[tuple[str, str]]:
-    facts = [("Task", one_line(alert.task_name)), ("Tenant", tenant)]
+    facts = [("Tenant", tenant)]
     if alert.task_count > 1:
-        facts[0] = ("Tasks", f"{alert.task_count}, first {one_line(alert.task_name)}")
+        facts.insert(0, ("Tasks", f"{alert.task_count}, first {one_line(alert.task_name)}"))
+    elif alert.task_name:
+        facts.insert(0, ("Task", one_line(alert.task_name)))
     facts.append(("Cause", one_line(alert.cause, 300)))
     if alert.error_message:
         facts.append(("Error", excerpt(one_line(hide(alert.error_message), 600), 400)))
     if execution is not None:
         facts.append(("Scheduled for", clock_text(execution.scheduled_for)))
-    facts.append(("Failed", clock_text(alert.first_at)))
+    of_failures = alert.kind in OF_FAILURES
+    facts.append(("Failed" if of_failures else "Since", clock_text(alert.first_at)))
     if alert.count > 1:
-        facts += [("Failures", str(alert.count)), ("Latest", clock_text(alert.last_at))]
+        count = "Failures" if of_failures else "Count"
+        facts += [(count, str(alert.count)), ("Latest", clock_text(alert.last_at))]
+    if alert.recovered_at is not None:
+        facts.append(("Recovered", clock_text(alert.recovered_at)))
     return facts
 
 
@@ -181,6 +198,10 @@ def _last_answer(attempts: Sequence[Attempt], of: Execution | DeadLetter | None)
 
 
 def _next_step(alert: Alert, execution: Execution | None) -> str:
+    if alert.recovered_at is not None:
+        return "No action is needed. The page of the alert shows what was counted."
+    if alert.kind not in OF_FAILURES:
+        return "Open the alert to see what it is about."
     if alert.kind == AlertKind.FIRST_FAILURE:
         if execution is not None and execution.status == Status.RETRYING:
             number, at = execution.attempt + 1, clock_text(execution.due_at)
@@ -190,7 +211,11 @@ def _next_step(alert: Alert, execution: Execution | None) -> str:
 
 
 def _links(alert: Alert, recipient: Recipient, letter: DeadLetter | None) -> list[tuple[str, str]]:
-    links = [("Execution", page(f"/executions/{alert.execution_id}"))]
+    links = [
+        ("Execution", page(f"/executions/{alert.execution_id}"))
+        if alert.execution_id
+        else ("Alert", page(f"/alerts/{alert.id}"))
+    ]
     if letter is not None:
         links.append(("Dead letter, with retry", page(f"/dead-letters/{letter.id}")))
     return [

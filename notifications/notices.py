@@ -17,25 +17,41 @@ from django.db.models import Count, Max
 
 from executions.ledger import totals
 from executions.loop.clocks import database_now
-from notifications.choices import UNFINISHED, Channel, DeliveryStatus
+from notifications.alert_kinds import KINDS
+from notifications.channel_notices import escalate, plan_for_channels
+from notifications.choices import UNFINISHED, AlertKind, Channel, DeliveryStatus
 from notifications.claims import counted_as
-from notifications.incidents import DIGEST_AFTER, QUIET_AFTER
+from notifications.incidents import (
+    DIGEST_AFTER,
+    FLAPS_WITHIN,
+    FORGOTTEN_AFTER,
+    QUIET_AFTER,
+    apart,
+)
 from notifications.models import Alert, AlertMute, Delivery
 from notifications.recipients import Recipient, kept_back, recipients_of, wants
 from tenants.models import Membership
 
 #: Alerts per pass; the next pass follows at once while there are more.
 _ALERTS_PER_LOOK = 200
+_MOVED = [
+    *("notice_number", "notified_count", "last_notified_at", "next_notice_at"),
+    *("recovered_at", "closed_at"),
+]
 #: Single messages of a member per channel and digest period; further ones are bundled into one.
 SINGLE_MESSAGES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """An alert with a new notice; ``on_console``: whether to show a toast."""
+    """An alert with a new notice; ``on_console``: whether to show a toast.
+
+    ``closing``: it says that the alert is over.
+    """
 
     alert: Alert
     on_console: bool
+    closing: bool = False
 
 
 @transaction.atomic
@@ -46,17 +62,43 @@ def plan_due_notices() -> list[Notice]:
     alerts = list(due.filter(next_notice_at__lte=now).order_by("next_notice_at")[:_ALERTS_PER_LOOK])
     if not alerts:
         return []
-    telling = [alert for alert in alerts if _has_news(alert, now)]
+    for alert in alerts:
+        if alert.recovered_at is None and alert.ends_at is not None and alert.ends_at <= now:
+            alert.recovered_at = alert.ends_at
+    ending = {alert.id for alert in alerts if _has_ended(alert, now)}
+    telling = [alert for alert in alerts if alert.id in ending or _has_news(alert, now)]
     recipients = recipients_of({alert.tenant_id for alert in telling}) if telling else {}
     planner = _Planner(now, telling, recipients)
-    notices = [planner.plan(alert) for alert in telling]
+    notices = [planner.plan(alert, closing=alert.id in ending) for alert in telling]
     _settle([alert for alert in alerts if alert not in telling], now)
-    fields = ["notice_number", "notified_count", "last_notified_at", "next_notice_at", "closed_at"]
-    Alert.objects.bulk_update(alerts, fields)
-    Delivery.objects.bulk_create(planner.deliveries, batch_size=1000)
-    ended = (one for one in planner.deliveries if one.status not in UNFINISHED)
+    deliveries = planner.deliveries + _to_channels(alerts, telling, now)
+    Alert.objects.bulk_update(alerts, _MOVED)
+    Delivery.objects.bulk_create(deliveries, batch_size=1000)
+    ended = (one for one in deliveries if one.status not in UNFINISHED)
     totals.add(Counter(counted_as(one.channel, one.status) for one in ended))
     return notices
+
+
+def _to_channels(
+    alerts: Sequence[Alert], telling: Sequence[Alert], now: datetime
+) -> list[Delivery]:
+    """Return the deliveries to shared channels: of alerts with news, and of those that ended.
+
+    Members are not told that an alert became quiet; a channel hears of each end, because the
+    incident of a paging service stays open until then.
+    """
+    for alert in alerts:
+        if alert.closed_at is not None and alert not in telling:
+            alert.notice_number += 1
+    closed = [alert for alert in alerts if alert.closed_at is not None]
+    told = plan_for_channels([one for one in telling if one.closed_at is None], now)
+    escalated = escalate([one for one in alerts if _may_escalate(one)], now)
+    return told + escalated + plan_for_channels(closed, now, closing=True)
+
+
+def _may_escalate(alert: Alert) -> bool:
+    is_on = alert.closed_at is None and alert.recovered_at is None and alert.notice_number > 0
+    return is_on and alert.acknowledged_at is None
 
 
 def seconds_until_due() -> float | None:
@@ -67,8 +109,26 @@ def seconds_until_due() -> float | None:
 
 
 def _has_news(alert: Alert, now: datetime) -> bool:
-    muted = alert.muted_until is not None and alert.muted_until > now
-    return alert.count > alert.notified_count and not muted
+    if alert.acknowledged_at is not None:
+        return False
+    return alert.count > alert.notified_count and not _is_muted(alert, now)
+
+
+def _is_muted(alert: Alert, now: datetime) -> bool:
+    return alert.muted_until is not None and alert.muted_until > now
+
+
+def _has_ended(alert: Alert, now: datetime) -> bool:
+    """Return whether to tell that it is over: one that flaps is over once that has lasted."""
+    if alert.recovered_at is None or _is_muted(alert, now):
+        return False
+    return _over_at(alert, alert.recovered_at) <= now
+
+
+def _over_at(alert: Alert, recovered_at: datetime) -> datetime:
+    # What was never told is told together with its end.
+    told = alert.notice_number > 0
+    return recovered_at + FLAPS_WITHIN if alert.flaps and told else recovered_at
 
 
 def _settle(alerts: Sequence[Alert], now: datetime) -> None:
@@ -79,12 +139,22 @@ def _settle(alerts: Sequence[Alert], now: datetime) -> None:
     mutes = AlertMute.objects.filter(alert__in=alerts, until__gt=now).values_list("alert_id")
     muted = dict(mutes.annotate(last=Max("until")))
     for alert in alerts:
-        ends = [alert.last_at + QUIET_AFTER, alert.muted_until, muted.get(alert.id)]
+        ends = [_lasts_until(alert), alert.muted_until, muted.get(alert.id)]
         until = max(end for end in ends if end is not None)
         if until > now:
             alert.next_notice_at = until
         else:
             alert.closed_at, alert.next_notice_at = now, None
+
+
+def _lasts_until(alert: Alert) -> datetime:
+    """Return how long the alert stays open if nothing happens."""
+    if alert.recovered_at is not None:
+        return _over_at(alert, alert.recovered_at)
+    if alert.ends_at is not None:
+        return alert.ends_at
+    quiet = QUIET_AFTER if KINDS[alert.kind].ends_quietly else FORGOTTEN_AFTER
+    return alert.last_at + quiet
 
 
 class _Planner:
@@ -99,27 +169,39 @@ class _Planner:
         self._sent = _recent_messages(members, now)
         self._waiting = _waiting(alerts)
         self._shown = _shown(alerts)
+        self._told = _told(alerts)
         self._bundle_at = _bundles(members)
         self.deliveries: list[Delivery] = []
 
-    def plan(self, alert: Alert) -> Notice:
-        """Move the alert to its next notice."""
+    def plan(self, alert: Alert, *, closing: bool) -> Notice:
+        """Move the alert to its next notice; close it with the last one."""
+        to_tell = alert.count > alert.notified_count
         alert.notice_number += 1
         alert.notified_count = alert.count
         alert.last_notified_at = self._now
-        alert.next_notice_at = self._now + DIGEST_AFTER
+        alert.next_notice_at = self._now + apart(alert)
+        if closing:
+            alert.closed_at, alert.next_notice_at = self._now, None
         new = [
             delivery
             for recipient in self._recipients.get(alert.tenant_id, [])
-            for delivery in self._of_recipient(alert, recipient)
+            for delivery in self._of_recipient(alert, recipient, closing)
+            if to_tell or self._ends_for(delivery, recipient)
         ]
         self.deliveries += new
         on_console = any(
             one.channel == Channel.CONSOLE and one.status == DeliveryStatus.SENT for one in new
         )
-        return Notice(alert, on_console)
+        return Notice(alert, on_console, closing)
 
-    def _of_recipient(self, alert: Alert, recipient: Recipient) -> Iterator[Delivery]:
+    def _ends_for(self, delivery: Delivery, recipient: Recipient) -> bool:
+        """Return whether a member hears that an alert is over: who was told of it, and wants it."""
+        key = (delivery.alert_id, recipient.membership.pk, delivery.channel)
+        return key in self._told and wants(recipient, delivery.channel, AlertKind.RECOVERED)
+
+    def _of_recipient(
+        self, alert: Alert, recipient: Recipient, closing: bool
+    ) -> Iterator[Delivery]:
         for channel in Channel.values:
             if not wants(recipient, channel, alert.kind):
                 continue
@@ -128,16 +210,19 @@ class _Planner:
             key = (alert.id, recipient.membership.pk, channel)
             if key in self._waiting:
                 continue  # the waiting message will show the new count
-            if self._shown.get(key, 0) >= alert.count:
+            if self._shown.get(key, 0) >= alert.count and not closing:
                 continue  # the last message was sent after the count had grown
-            yield self._delivery(alert, recipient, channel)
+            yield self._delivery(alert, recipient, channel, closing)
 
-    def _delivery(self, alert: Alert, recipient: Recipient, channel: str) -> Delivery:
+    def _delivery(
+        self, alert: Alert, recipient: Recipient, channel: str, closing: bool
+    ) -> Delivery:
         delivery = Delivery(
             alert=alert,
             membership=recipient.membership,
             channel=channel,
             notice_number=alert.notice_number,
+            closing=closing,
             created_at=self._now,
         )
         reason = kept_back(recipient, channel, alert, self._now)
@@ -187,6 +272,12 @@ def _bundles(members: Sequence[int]) -> dict[tuple[int, str], datetime]:
 
 def _waiting(alerts: Sequence[Alert]) -> set[tuple[UUID, int, str]]:
     rows = Delivery.objects.filter(alert__in=alerts, status=DeliveryStatus.PENDING)
+    return set(rows.values_list("alert_id", "membership_id", "channel"))
+
+
+def _told(alerts: Sequence[Alert]) -> set[tuple[UUID, int, str]]:
+    """Return which members have been sent a message about each alert, by which channels."""
+    rows = Delivery.objects.filter(alert__in=alerts).exclude(status=DeliveryStatus.SUPPRESSED)
     return set(rows.values_list("alert_id", "membership_id", "channel"))
 
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 from datetime import datetime, time
 from typing import Any
 
-from notifications.models import Alert, Delivery, NotificationPreference, PushSubscription
-from shared.addresses import host_of
+from notifications.alert_kinds import KINDS
+from notifications.models import (
+    Alert,
+    AlertChannel,
+    AlertRule,
+    Delivery,
+    NotificationPreference,
+    PushSubscription,
+)
+from notifications.services.push_subscriptions import push_service_of
 from shared.instants import format_instant
 from shared.payload_sight import hide
+
+#: What lines of the delivery log are read with.
+RECEIVERS = ("membership__user", "alert_channel")
 
 
 def present_alert(alert: Alert) -> dict[str, Any]:
@@ -16,6 +27,9 @@ def present_alert(alert: Alert) -> dict[str, Any]:
     return {
         "id": str(alert.id),
         "kind": alert.kind,
+        "rule_id": None if alert.rule_id is None else str(alert.rule_id),
+        "subject": alert.subject,
+        "urgent": alert.urgent,
         "title": alert.title,
         "cause": alert.cause,
         "error_signature": alert.error_signature,
@@ -23,36 +37,69 @@ def present_alert(alert: Alert) -> dict[str, Any]:
         "error": {"code": alert.error_code, "message": hide(alert.error_message)}
         if alert.error_code
         else None,
-        "task_id": str(alert.task_id),
+        "task_id": None if alert.task_id is None else str(alert.task_id),
         "task_name": alert.task_name,
-        "execution_id": str(alert.execution_id),
+        "execution_id": None if alert.execution_id is None else str(alert.execution_id),
         "count": alert.count,
         "task_count": alert.task_count,
         "first_at": format_instant(alert.first_at),
         "last_at": format_instant(alert.last_at),
         "last_notified_at": _instant(alert.last_notified_at),
         "muted_until": _instant(alert.muted_until),
+        "recovered_at": _instant(alert.recovered_at),
+        "acknowledged_at": _instant(alert.acknowledged_at),
+        "acknowledged_by": alert.acknowledged_by or None,
+        "assignee": alert.assignee_id,
         "closed_at": _instant(alert.closed_at),
     }
 
 
+def severity_of(alert: Alert) -> str:
+    """Return how a console shows it: ``error``, ``warning``, or ``success`` once it is over."""
+    if alert.recovered_at is not None:
+        return "success"
+    return "warning" if KINDS[alert.kind].is_warning else "error"
+
+
 def present_alert_detail(alert: Alert) -> dict[str, Any]:
     """Return the alert with its delivery log, newest first."""
-    deliveries = Delivery.objects.filter(alert=alert).select_related("membership__user")
+    deliveries = Delivery.objects.filter(alert=alert).select_related(*RECEIVERS)
     return {
         **present_alert(alert),
         "deliveries": [present_delivery(row) for row in deliveries.order_by("-id")[:200]],
     }
 
 
+def present_rule(rule: AlertRule) -> dict[str, Any]:
+    """Return an alert rule; a built-in one that was never changed has no times."""
+    return {
+        "id": str(rule.id),
+        "name": rule.name,
+        "kind": rule.kind,
+        "scope": rule.scope,
+        "value": rule.value,
+        "threshold": rule.threshold if KINDS[rule.kind].threshold else None,
+        "window_seconds": rule.window_seconds if KINDS[rule.kind].window else None,
+        "urgent": rule.urgent,
+        "enabled": rule.enabled,
+        "built_in": rule.built_in,
+        "version": rule.version,
+        "created_at": _instant(rule.created_at),
+        "updated_at": _instant(rule.updated_at),
+    }
+
+
 def present_delivery(delivery: Delivery) -> dict[str, Any]:
-    """Return one line of the delivery log."""
+    """Return one line of the delivery log; it has a member or a shared channel."""
+    membership, channel = delivery.membership, delivery.alert_channel
     return {
         "id": str(delivery.id),
         "member": delivery.membership_id,
-        "user": delivery.membership.user.get_username(),
+        "user": membership.user.get_username() if membership else None,
+        "alert_channel": {"id": str(channel.id), "name": channel.name} if channel else None,
         "channel": delivery.channel,
         "notice_number": delivery.notice_number,
+        "closing": delivery.closing,
         "status": delivery.status,
         "reason": delivery.reason or None,
         "attempt_count": delivery.attempt_count,
@@ -88,12 +135,32 @@ def present_preference(preference: NotificationPreference) -> dict[str, Any]:
     }
 
 
+def present_channel(channel: AlertChannel) -> dict[str, Any]:
+    """Return a shared channel without its URL, with which others could send to it."""
+    return {
+        "id": str(channel.id),
+        "name": channel.name,
+        "kind": channel.kind,
+        "service": channel.service,
+        "host": channel.host or None,
+        "kinds": channel.kinds,
+        "after_seconds": channel.after_seconds,
+        "rules": [{"id": str(one.rule_id), "name": one.rule.name} for one in channel.rules.all()],
+        "version": channel.version,
+        "created_at": format_instant(channel.created_at),
+        "updated_at": format_instant(channel.updated_at),
+        "last_sent_at": _instant(channel.last_sent_at),
+        "failed_at": _instant(channel.failed_at),
+        "error": channel.error or None,
+    }
+
+
 def present_subscription(subscription: PushSubscription) -> dict[str, Any]:
     """Return a browser without its keys and full endpoint, with which others could push to it."""
     return {
         "id": str(subscription.id),
         "member": subscription.membership_id,
-        "push_service": host_of(subscription.endpoint),
+        "push_service": push_service_of(subscription),
         "user_agent": subscription.user_agent,
         "created_at": format_instant(subscription.created_at),
         "last_used_at": _instant(subscription.last_used_at),

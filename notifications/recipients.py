@@ -77,7 +77,12 @@ def recipient_of(membership_id: int) -> Recipient | None:
 
 
 def wants(recipient: Recipient, channel: str, kind: str) -> bool:
-    """Return whether the member chose this channel for this kind."""
+    """Return whether the member chose this channel for this kind.
+
+    The installation is a matter of its operators alone.
+    """
+    if kind == AlertKind.INSTALLATION_UNHEALTHY and not recipient.membership.user.is_superuser:
+        return False
     chosen = {
         Channel.EMAIL: recipient.preference.email_events,
         Channel.PUSH: recipient.preference.push_events,

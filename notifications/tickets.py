@@ -14,8 +14,8 @@ from typing import cast
 from uuid import UUID
 
 import orjson
-from django.utils import timezone
 
+from shared import database_clock
 from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed, client
 
@@ -38,7 +38,7 @@ def issue(holder: Holder) -> tuple[str, datetime]:
     """Return a new ticket and when it expires; raise Unavailable when Redis is away."""
     ticket = secrets.token_urlsafe(32)
     stored = orjson.dumps([holder.tenant_id, holder.key_id, holder.issuer, holder.ends_at])
-    expires_at = timezone.now() + timedelta(seconds=LIFETIME_SECONDS)
+    expires_at = database_clock.now() + timedelta(seconds=LIFETIME_SECONDS)
     try:
         client().set(_key(ticket), stored, ex=LIFETIME_SECONDS)
     except ConnectionFailed as error:

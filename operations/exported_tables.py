@@ -107,7 +107,20 @@ PLAIN = (
         "notifications.Alert",
         "id kind error_signature destination cause task_id task_name execution_id attempt "
         "error_code error_message count task_count first_at last_at notice_number muted_until "
-        "closed_at created_at",
+        "rule_id subject urgent recovered_at flaps ends_at acknowledged_at acknowledged_by "
+        "assignee__user__username closed_at created_at",
+    ),
+    Plain(
+        "alert_rules",
+        "notifications.AlertRule",
+        "id name kind scope value threshold window_seconds urgent enabled built_in version "
+        "created_at updated_at",
+    ),
+    Plain(
+        "alert_rule_minutes",
+        "notifications.RuleMinute",
+        "rule_id minute ended failed",
+        "rule__tenant_id",
     ),
     Plain("alert_tasks", "notifications.AlertTask", "alert_id task_id", "alert__tenant_id"),
     Plain(
@@ -116,11 +129,24 @@ PLAIN = (
         "alert_id membership__user__username until",
         "alert__tenant_id",
     ),
+    # Without the URL: it is enough to send to the channel.
+    Plain(
+        "alert_channels",
+        "notifications.AlertChannel",
+        "id name kind service host kinds version created_at updated_at last_sent_at failed_at "
+        "error",
+    ),
+    Plain(
+        "alert_rule_channels",
+        "notifications.AlertRuleChannel",
+        "channel_id rule_id",
+        "channel__tenant_id",
+    ),
     Plain(
         "alert_deliveries",
         "notifications.Delivery",
-        "id alert_id membership__user__username channel notice_number status reason error "
-        "created_at sent_at",
+        "id alert_id membership__user__username alert_channel_id channel notice_number status "
+        "reason error created_at sent_at",
         "alert__tenant_id",
     ),
     Plain(
@@ -131,7 +157,7 @@ PLAIN = (
         "muted_task_ids updated_at",
         "membership__tenant_id",
     ),
-    # Without the endpoint: it is enough to push to the browser.
+    # Without the endpoint, which is sealed: it is enough to push to the browser.
     Plain(
         "push_subscriptions",
         "notifications.PushSubscription",
@@ -178,6 +204,8 @@ LEFT_OUT = {
     "events": "Names and ids of changes for consumers, kept for days: the rows are exported.",
     "idempotency_records": "Answers to calls, sealed and kept for repeats of the calls only.",
     "minute_stats": "Counts by the minute, which lists and pictures read: usage has the days.",
+    "objective_counts": "Counts for the objectives of the installation, kept for 32 days.",
+    "objective_hours": "Counts for the objectives of the installation, kept for 32 days.",
     "resealings": "The progress of sealing values anew, of no meaning elsewhere.",
     "share_minutes": "Measurements of pools that tenants share, kept for days.",
     "task_cursors": "Where the scheduler is in each schedule: follows from tasks and executions.",

@@ -19,6 +19,7 @@ from events import audit
 from executions.choices import AttemptOutcome, Status
 from executions.ledger import minute_stats
 from executions.ledger.minute_stats import Ended
+from executions.ledger.objectives import late_cause
 from shared.actor import Actor
 from shared.encryption import seal_json
 from shared.ids import attempt_id, execution_id, new_id
@@ -169,4 +170,6 @@ def _sealed_answer(tenant_id: UUID, sample: Sample) -> bytes | None:
 
 def _ended(tenant_id: UUID, sample: Sample) -> Ended:
     minute = sample.finished_at(sample.attempts).replace(second=0, microsecond=0)
-    return Ended(sample.id, tenant_id, sample.status.value, 1, sample.delay_ms, minute)
+    cause = late_cause(sample.delay_ms, None)
+    facts = (sample.id, tenant_id, sample.status.value, 1, sample.delay_ms, minute)
+    return Ended(*facts, late_cause=cause)

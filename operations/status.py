@@ -34,7 +34,9 @@ STUCK_SECONDS = 10.0
 class Status:
     """One moment of an installation; ``problems`` are the reasons why it is not healthy.
 
-    ``start_delay_ms`` are upper bounds, infinity for more than a minute.
+    ``start_delay_ms`` are upper bounds, infinity for more than a minute. ``tenants`` counts the due
+    work that waits for a tenant's matter: ``parked`` for a limit or the circuit of a destination,
+    ``own_workers`` for the tenant's own workers. Such work is due, never late, and no problem.
     """
 
     due: int
@@ -53,6 +55,7 @@ class Status:
     partitions_owned: int
     partitions_total: int
     refused: dict[str, int]
+    tenants: dict[str, int]
     problems: list[str]
 
     @property
@@ -69,7 +72,8 @@ class Status:
 def read_status() -> Status:
     """Ask database and Redis; raise the error of a server that does not answer."""
     now = database_now()
-    due, late, queued, running, retrying = rows("status/open_work", {"late": LATE_SECONDS})[0]
+    [work] = rows("status/open_work", {"late": LATE_SECONDS})
+    due, late, queued, running, retrying, parked, own_workers = work
     succeeded, failed, starts = rows("status/recent", {"since": first_minute(now)})[0]
     delay = percentiles(starts or [0])
     taking = [worker for worker in heartbeats.workers() if worker.takes_work]
@@ -93,6 +97,7 @@ def read_status() -> Status:
         partitions_owned=owned,
         partitions_total=total,
         refused=refusals.read(),
+        tenants={"parked": parked, "own_workers": own_workers},
         problems=_problems(recorders),
     )
 

@@ -7,11 +7,13 @@ removes the tenant and completes the certificate.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, IntegrityError, OperationalError, transaction
 
 from events import audit
 from events.models import Event
@@ -31,7 +33,13 @@ from tasks.models import Task
 from tenants.models import DataKey, Tenant
 from tenants.services import suspend_tenant
 
+log = logging.getLogger("operations.tenant_erasure")
+
 _KIND = "tenant"
+#: How often the last step is tried: a call under way may lock its rows in another order.
+_TRIES = 5
+#: A deadlock, a conflict of snapshots, and a row that still names the tenant.
+_CROSSED = frozenset({"40P01", "40001", "23503"})
 
 
 def erase_tenant(tenant: Tenant, *, reason: str, actor: Actor) -> Erasure:
@@ -72,13 +80,27 @@ def _erase(tenant: Tenant, reason: str, actor: Actor) -> Erasure:
         DataKey.objects.filter(tenant_id=tenant.id).delete()
         transaction.on_commit(forget_all)
     remove_history(tenant)
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            _complete(erasure, tenant, actor)
+            break
+        except (IntegrityError, OperationalError) as error:
+            if not tries_left or getattr(error.__cause__, "sqlstate", None) not in _CROSSED:
+                raise
+            facts = {"erasure_id": str(erasure.id), "reason": str(error)}
+            log.warning("erasure.crossed", extra=facts)
+    return erasure
+
+
+def _complete(erasure: Erasure, tenant: Tenant, actor: Actor) -> None:
+    """Remove the tenant with what calls under way have stored since, and end the certificate."""
     with transaction.atomic(durable=True):
-        remove_tenant(tenant, actor=actor)
+        # Removing takes the id from its instance, also where the commit then fails.
+        remove_tenant(copy(tenant), actor=actor)
         wanted = {"tenant": erasure.tenant_id}
         erasure.audit_count, erasure.audit_digest = rows("erasure/audit_digest_of_all", wanted)[0]
         erasure.ended_at = database_now()
         erasure.save()
-    return erasure
 
 
 def _note_erased(tenant: Tenant) -> None:

@@ -61,10 +61,11 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
 
     Its tasks must have been deleted before, so that nothing new comes in.
     """
-    # The race: a scheduler that finds the tenant suspended without its pause, which goes below,
-    # would make another one. It skips a locked tenant, and what it has made by now goes, too.
+    # The races: a scheduler that finds the tenant suspended without its pause, which goes below,
+    # would make another one; it skips a locked tenant. A call that is under way stores a row of the
+    # tenant; it ends before the lock, or finds no tenant. What they have made by now goes, too.
     # Nothing is found where another removal was quicker.
-    list(Tenant.objects.select_for_update(no_key=True).filter(pk=tenant.id).values_list("pk"))
+    list(Tenant.objects.select_for_update().filter(pk=tenant.id).values_list("pk"))
     removal.remove_of_tenant(tenant.id)
     executions = Execution.objects.filter(tenant_id=tenant.id)
     _hold(executions)

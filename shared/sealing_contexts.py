@@ -68,6 +68,16 @@ def push_subscription_context(tenant_id: _Id, subscription_id: _Id) -> Context:
     return of_tenant(tenant_id, f"push:{subscription_id}")
 
 
+def alert_channel_context(tenant_id: _Id, channel_id: _Id) -> Context:
+    """Return the context of the URL of a channel for alerts."""
+    return of_tenant(tenant_id, f"alert-channel:{channel_id}")
+
+
+def push_endpoint_context(tenant_id: _Id, subscription_id: _Id) -> Context:
+    """Return the context of the address of a browser's push subscription."""
+    return of_tenant(tenant_id, f"push-endpoint:{subscription_id}")
+
+
 def event_subscription_context(tenant_id: _Id, subscription_id: _Id) -> Context:
     """Return the context of the URL that a tenant's events are sent to."""
     return of_tenant(tenant_id, f"event-subscription:{subscription_id}")

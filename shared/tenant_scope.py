@@ -41,6 +41,8 @@ class Purpose(StrEnum):
     #: Count the work of the installation for its metrics, how late each tenant's is, and API keys
     #: that end.
     METRICS = "metrics"
+    #: Add what a web process has answered to the counts of each tenant.
+    API_COUNTS = "api_counts"
     #: The admin site, which superusers and staff use for the whole installation.
     ADMIN = "admin"
 

@@ -62,6 +62,8 @@ OVERLAP_POLICIES = ("allow", "skip", "queue_one", "queue_all", "cancel_running")
 CALENDAR_POLICIES = ("skip", "next_business_day", "previous_business_day")
 #: What becomes of a task one of whose prerequisites has ended without success.
 ON_DEPENDENCY_FAILURE = ("skip", "fail", "wait")
+#: What lateness and duration of a task are measured against.
+TARGETS = ("start_within_seconds", "max_duration_seconds")
 #: Longest concurrency key, and most work of one key that a task may allow at a time.
 CONCURRENCY_KEY_LENGTH, MOST_OF_A_KEY = 200, 1000
 #: In which order the work of a concurrency key starts.

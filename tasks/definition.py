@@ -167,6 +167,8 @@ class Definition:
     budget: list[dict[str, Any]] = field(default_factory=list)
     #: ``key``, ``max`` and ``order`` of the concurrency key that it shares with other tasks.
     concurrency: dict[str, Any] | None = None
+    #: ``start_within_seconds`` and ``max_duration_seconds``, against which its runs are measured.
+    targets: dict[str, Any] | None = None
 
     @property
     def sent(self) -> Any:
@@ -303,6 +305,7 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
         redact=parts.get("redact", []),
         budget=parts.get("budget", []),
         concurrency=parts.get("concurrency"),
+        targets=parts.get("targets"),
     )
 
 
@@ -326,6 +329,8 @@ def shown_parts(definition: Definition, *, secrets: bool = False) -> dict[str, A
         del parts["budget"]
     if definition.concurrency is None:
         del parts["concurrency"]
+    if definition.targets is None:
+        del parts["targets"]
     if not secrets:
         parts["target"] = mask_target(parts["target"])
         parts["payload"] = hide(parts["payload"], definition.redact)

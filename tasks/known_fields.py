@@ -38,6 +38,7 @@ _TOP = frozenset(
         "on_dependency_failure",
         "budget",
         "concurrency",
+        "targets",
         "type",
         *_PARTS,
     }

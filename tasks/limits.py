@@ -29,6 +29,8 @@ HEADER_BYTES = 16 * 1024
 DEPENDENCIES = 100
 #: Entries of a budget.
 BUDGETS = 8
+#: Longest target of lateness or duration: 31 days.
+TARGET_SECONDS = 31 * 24 * 3600
 #: Of a workflow: its steps, the steps that one of them may name, and the items of a fan-out.
 STEPS = 1000
 STEP_KEY_LENGTH = 63

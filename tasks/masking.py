@@ -53,7 +53,7 @@ SEEN_OF_STEP = frozenset(
 _SEEN_OF_PATCH = frozenset(
     {
         *("redact", "name", "labels", "owner", "type", "priority", "schedule", "retry_policy"),
-        "concurrency",
+        *("concurrency", "targets"),
         *("on_failure", "max_concurrent", "deadline_seconds", "deadline_at", "deadline_timezone"),
     }
 )

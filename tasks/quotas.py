@@ -33,6 +33,7 @@ from tenants.quotas.limits import (
     DEFAULT_TIER,
     IN_FLIGHT,
     NEAR,
+    RUNS_IN_FLIGHT,
     STEPS_IN_FLIGHT,
     Limits,
     resolve,
@@ -265,6 +266,14 @@ def in_flight(tenant_id: UUID, name: str) -> int:
     """Return how many runs of workflows, or steps of them, of a tenant are in flight now."""
     count: int = rows(_IN_FLIGHT[name], {"tenant": tenant_id})[0][0]
     return count
+
+
+def leaves_runs(tenant_id: UUID) -> bool:
+    """Return whether one more run of a workflow of a tenant may begin now."""
+    if not some_have(RUNS_IN_FLIGHT):
+        return True
+    most = limits_of(tenant_id).runs_in_flight
+    return most is None or in_flight(tenant_id, RUNS_IN_FLIGHT) < most
 
 
 def present_quotas(tenant: Tenant) -> dict[str, Any]:

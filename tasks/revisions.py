@@ -221,6 +221,8 @@ def _split(definition: Definition, tenant_id: UUID) -> tuple[dict[str, Any], dic
         del plain["budget"]
     if plain["concurrency"] is None:
         del plain["concurrency"]
+    if plain["targets"] is None:
+        del plain["targets"]
     return {**plain, "target": target}, secret
 
 

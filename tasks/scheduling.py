@@ -46,6 +46,7 @@ _PARTS = (
     "retry_policy",
     "budget",
     "concurrency",
+    "targets",
 )
 
 
@@ -79,6 +80,8 @@ class NewTask(TypedDict, total=False):
     budget: Sequence[Mapping[str, Any]] | None
     #: ``key``, ``max`` and ``order`` of the concurrency key that it shares with other tasks.
     concurrency: Mapping[str, Any] | None
+    #: ``start_within_seconds`` and ``max_duration_seconds``.
+    targets: Mapping[str, float | None] | None
 
 
 def schedule(

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.utils import timezone
-
+from shared import database_clock
 from shared.exceptions import Forbidden, NotFound
 from shared.networks import holds
 from tenants.choices import SCOPES, Role
@@ -73,7 +72,7 @@ def lock_rights(
     if by.user_id is not None:
         return _rights_of_member(tenant_id, by.user_id), target
     own = keys.get(by.key_id) if by.key_id is not None else None
-    if own is None or "admin" not in own.scopes or not own.is_valid_at(timezone.now()):
+    if own is None or "admin" not in own.scopes or not own.is_valid_at(database_clock.now()):
         raise Forbidden(_NO_LONGER)
     if address is not None and not holds(own.addresses, address):
         raise Forbidden(_NO_LONGER)

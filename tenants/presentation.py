@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
-
+from shared import database_clock
 from shared.instants import format_instant
 from tenants.models import Invitation, Membership
 
@@ -45,7 +44,7 @@ def _status(invitation: Invitation) -> str:
         return "accepted"
     if invitation.withdrawn_at is not None:
         return "withdrawn"
-    return "open" if invitation.is_open_at(timezone.now()) else "expired"
+    return "open" if invitation.is_open_at(database_clock.now()) else "expired"
 
 
 def _instant_or_none(moment: datetime | None) -> str | None:

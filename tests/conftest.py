@@ -8,8 +8,10 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,10 @@ from psycopg.conninfo import conninfo_to_dict
 
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
-from shared import data_keys, logs, redis_client
+from shared import data_keys, database_clock, logs, redis_client
 from tenants.data_keys import Stored
 from tenants.quotas import known, weights
+from tests.support import log_lines
 from tests.support.emptying import empty_instead_of_truncating
 from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.loops import hold_the_loops_back
@@ -80,6 +83,19 @@ _BOUNDS_OF_A_PASS = (
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherScheduling | None:
     """Keep tests together that share what is slow to make, unless another way is asked for."""
     return TogetherScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Hold the lines of a test with the mark ``logs`` to the catalogue of events."""
+    wanted = [(event, mark.kwargs) for mark in item.iter_markers("logs") for event in mark.args]
+    if not wanted:
+        return (yield)
+    with log_lines.kept() as records:
+        result = yield
+    for event, values in wanted:
+        log_lines.held_to_catalogue(records, event, values)
+    return result
 
 
 #: What says that Redis was away, and since when, with the values of a process that has not asked.
@@ -180,6 +196,14 @@ def django_db_setup(
             make_standing_clock()
         wall_the_web()
         hold_the_loops_back()
+        # The database is on this machine, and tests travel with its clock. It is not asked: a test
+        # that counts statements must not meet the question.
+        begun = time.time()
+        measured = database_clock._Measured(datetime.fromtimestamp(begun, UTC), begun)
+        patch = pytest.MonkeyPatch()
+        patch.setattr("shared.database_clock.monotonic", time.time)
+        patch.setattr(database_clock, "_measured", measured)
+        patch.setattr(database_clock, "KEPT_SECONDS", float("inf"))
     empty_instead_of_truncating()
 
 

@@ -20,7 +20,13 @@ from api.protocol.serializers import (
     StrictSerializer,
     StrictUUIDField,
 )
-from notifications.choices import AlertKind, Channel, DeliveryStatus, Suppression
+from notifications.choices import (
+    ALERT_KINDS,
+    DELIVERED_BY,
+    AlertKind,
+    DeliveryStatus,
+    Suppression,
+)
 from notifications.services.alerts import MOST_MINUTES
 
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -40,7 +46,7 @@ class ClockField(StrictCharField):
 
 def _events() -> StrictListField:
     child = StrictChoiceField(choices=AlertKind.values)
-    return StrictListField(child=child, max_length=10, required=False)
+    return StrictListField(child=child, max_length=len(AlertKind), required=False)
 
 
 class PreferenceChange(StrictSerializer):
@@ -122,6 +128,18 @@ class MuteBody(StrictSerializer):
     minutes = StrictIntegerField(min_value=0, max_value=MOST_MINUTES, default=60)
 
 
+class AcknowledgeBody(StrictSerializer):
+    """Whether a person works on the alert; false takes it back."""
+
+    acknowledged = StrictBooleanField(default=True)
+
+
+class AssignBody(StrictSerializer):
+    """The member who works on the alert; null for none."""
+
+    member = StrictIntegerField(min_value=1, allow_null=True)
+
+
 class AlertError(serializers.Serializer[object]):
     """The error of the first failure."""
 
@@ -133,32 +151,55 @@ class AlertSerializer(serializers.Serializer[object]):
     """One incident."""
 
     id = serializers.UUIDField()
-    kind = serializers.ChoiceField(choices=AlertKind.values)
+    kind = serializers.ChoiceField(choices=ALERT_KINDS)
+    rule_id = serializers.UUIDField(
+        allow_null=True, help_text="The alert rule; null for a built-in one."
+    )
+    subject = serializers.CharField(
+        allow_blank=True,
+        help_text="What it is about where cause and destination do not say it: a task, a quota.",
+    )
+    urgent = serializers.BooleanField()
     title = serializers.CharField()
     cause = serializers.CharField()
-    error_signature = serializers.CharField()
+    error_signature = serializers.CharField(allow_blank=True)
     destination = serializers.CharField(allow_blank=True)
     error = AlertError(allow_null=True)
-    task_id = serializers.UUIDField()
+    task_id = serializers.UUIDField(allow_null=True)
     task_name = serializers.CharField(allow_blank=True)
-    execution_id = serializers.UUIDField()
+    execution_id = serializers.UUIDField(allow_null=True)
     count = serializers.IntegerField()
     task_count = serializers.IntegerField()
     first_at = StrictDateTimeField()
     last_at = StrictDateTimeField()
     last_notified_at = StrictDateTimeField(allow_null=True)
     muted_until = StrictDateTimeField(allow_null=True)
+    recovered_at = StrictDateTimeField(
+        allow_null=True, help_text="Since when its condition no longer holds."
+    )
+    acknowledged_at = StrictDateTimeField(allow_null=True)
+    acknowledged_by = serializers.CharField(allow_null=True)
+    assignee = serializers.IntegerField(allow_null=True, help_text="The id of a member.")
     closed_at = StrictDateTimeField(allow_null=True)
+
+
+class DeliveryChannel(serializers.Serializer[object]):
+    """The shared channel that a message went to."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
 
 
 class DeliverySerializer(serializers.Serializer[object]):
     """One line of the delivery log."""
 
     id = serializers.UUIDField()
-    member = serializers.IntegerField()
-    user = serializers.CharField()
-    channel = serializers.ChoiceField(choices=Channel.values)
+    member = serializers.IntegerField(allow_null=True)
+    user = serializers.CharField(allow_null=True)
+    alert_channel = DeliveryChannel(allow_null=True)
+    channel = serializers.ChoiceField(choices=[value for value, _ in DELIVERED_BY])
     notice_number = serializers.IntegerField()
+    closing = serializers.BooleanField(help_text="Whether it says that the alert is over.")
     status = serializers.ChoiceField(choices=DeliveryStatus.values)
     reason = serializers.ChoiceField(choices=Suppression.values, allow_null=True)
     attempt_count = serializers.IntegerField()

@@ -8,16 +8,27 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.alerts.serializers import AlertDetail, AlertSerializer, MuteBody
+from api.alerts.serializers import (
+    AcknowledgeBody,
+    AlertDetail,
+    AlertSerializer,
+    AssignBody,
+    MuteBody,
+)
 from api.idempotency import idempotent
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
-from notifications.choices import AlertKind
+from notifications.choices import ALERT_KINDS
 from notifications.models import Alert
 from notifications.presentation import present_alert, present_alert_detail
-from notifications.services.alerts import get_alert, mute_alert
+from notifications.services.alerts import (
+    acknowledge_alert,
+    assign_alert,
+    get_alert,
+    mute_alert,
+)
 
 
 class AlertsView(PunctualView):
@@ -26,7 +37,7 @@ class AlertsView(PunctualView):
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
-            "kind": choice(*AlertKind.values, description="Of this kind."),
+            "kind": choice(*ALERT_KINDS, description="Of this kind."),
             "open": boolean("Only open or only closed ones."),
         }
     }
@@ -63,4 +74,37 @@ class MuteAlertView(PunctualView):
         """Send no notice of the alert for `minutes`; it keeps counting. Zero ends the mute."""
         wanted = self.read_body(MuteBody)
         alert = mute_alert(self.tenant_id, alert_id, actor=self.actor, **wanted)
+        return Response(present_alert_detail(alert))
+
+
+class AcknowledgeAlertView(PunctualView):
+    """Say that a person works on one alert."""
+
+    scopes = {"POST": "operate"}
+    receipt = frozenset({"id", "acknowledged_at"})
+
+    @extend_schema(operation_id="acknowledge_alert", request=AcknowledgeBody, responses=AlertDetail)
+    @idempotent(required=False)
+    def post(self, request: Request, alert_id: UUID) -> Response:
+        """Send no further notice of the alert but that of its end, and do not escalate it.
+
+        `acknowledged: false` takes that back. An alert that is over answers 409 `alert_closed`.
+        """
+        wanted = self.read_body(AcknowledgeBody)
+        alert = acknowledge_alert(self.tenant_id, alert_id, actor=self.actor, **wanted)
+        return Response(present_alert_detail(alert))
+
+
+class AssignAlertView(PunctualView):
+    """Name who works on one alert."""
+
+    scopes = {"POST": "operate"}
+    receipt = frozenset({"id"})
+
+    @extend_schema(operation_id="assign_alert", request=AssignBody, responses=AlertDetail)
+    @idempotent(required=False)
+    def post(self, request: Request, alert_id: UUID) -> Response:
+        """Name the member who works on the alert; null for none."""
+        wanted = self.read_body(AssignBody)
+        alert = assign_alert(self.tenant_id, alert_id, member_id=wanted["member"], actor=self.actor)
         return Response(present_alert_detail(alert))

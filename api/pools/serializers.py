@@ -109,6 +109,12 @@ class LeaseSerializer(Answer):
     fencing_token = serializers.IntegerField()
     token = serializers.CharField(help_text="To be sent as `X-Execution-Token`.")
     progress = AnyJSONField(help_text="The last progress of an earlier attempt, or null.")
+    traceparent = serializers.CharField(
+        help_text="W3C trace context of the attempt: the parent of the worker's own spans."
+    )
+    tracestate = serializers.CharField(
+        allow_blank=True, help_text="The state of the trace that it continues; empty without one."
+    )
 
 
 class LeasesAnswer(Answer):

@@ -122,6 +122,8 @@ def _present(leases: list[Lease]) -> list[dict[str, Any]]:
             "fencing_token": one.fencing_token,
             "token": one.token,
             "progress": one.progress,
+            "traceparent": one.traceparent,
+            "tracestate": one.tracestate,
         }
         for one in leases
         if str(one.execution_id) in shown

@@ -1,15 +1,17 @@
-"""Count every request of the web process, by the name of its route."""
+"""Count every request of the web process, by the name of its route, and answers by tenant."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from functools import partial
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import ResolverMatch
 
-from api.protocol import paths
+from api.protocol import answer_counts, paths
+from api.protocol.authentication import Credentials
 from shared import web_counts
 
 #: What no route has answered: an unknown path, a static file, a refusal before the routes.
@@ -34,13 +36,25 @@ class RequestCountMiddleware:
             area = "api"
         seconds = time.perf_counter() - began
         method, status = request.method or "", response.status_code
-        count = partial(web_counts.count_request, operation, method, status, area, seconds)
+        count = partial(_count, (operation, method, status, area, seconds), _tenant_of(request))
         held_back = getattr(request, "scope", {}).get(HELD_BACK)
         if held_back is None:
             count()
         else:
             held_back.append(count)
         return response
+
+
+def _count(asked: tuple[str, str, int, str, float], tenant_id: UUID | None) -> None:
+    web_counts.count_request(*asked)
+    operation, _, status, _, _ = asked
+    answer_counts.count(operation, tenant_id, status)
+
+
+def _tenant_of(request: HttpRequest) -> UUID | None:
+    """Return the tenant of the key or token of a call; None before, or without, its check."""
+    caller = getattr(request, "auth", None)
+    return caller.tenant_id if isinstance(caller, Credentials) else None
 
 
 def named(match: ResolverMatch | None) -> tuple[str, str]:

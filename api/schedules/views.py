@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,6 +15,7 @@ from api.tasks.definition_serializers import (
     SchedulePreviewSerializer,
     ZoneMoveSerializer,
 )
+from shared import database_clock
 from tasks.calendars import book
 from tasks.preview import preview
 from tasks.zone_changes import moves_of_tenant, present_zone_move
@@ -33,7 +33,9 @@ class SchedulePreviewView(PunctualView):
     )
     def post(self, request: Request) -> Response:
         """Describe a schedule in plain words and list its next fires; changes nothing."""
-        return Response(preview(request.data, now=timezone.now(), calendars=book(self.tenant_id)))
+        return Response(
+            preview(request.data, now=database_clock.now(), calendars=book(self.tenant_id))
+        )
 
 
 class ZoneMovesView(PunctualView):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from api.stats import views as stats
+from api.stats.objectives_views import ObjectivesView
 from api.stats.shares_views import SharesView
 from api.stats.usage_views import UsageView
 
@@ -19,6 +20,7 @@ urlpatterns = [
         name="worker-history",
     ),
     path("schedulers", stats.SchedulersView.as_view(), name="schedulers"),
+    path("objectives", ObjectivesView.as_view(), name="objectives"),
     path("shares", SharesView.as_view(), name="shares"),
     path("usage", UsageView.as_view(), name="usage"),
     path("stats/throughput", stats.ThroughputView.as_view(), name="stats-throughput"),

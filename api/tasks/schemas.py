@@ -23,6 +23,7 @@ from api.tasks.schema_parts import (
     words,
 )
 from api.tasks.target_schemas import TARGET, TARGET_ANSWER, TARGET_EDIT, URL, WEBHOOK_OPTIONS
+from api.tasks.timing_target_schemas import TARGETS
 from tasks import choices
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import RECURRING_SCHEDULE_DEFAULTS
@@ -214,6 +215,7 @@ COMMON_PARTS: Schema = {
         "are shown, such as `$.card.number`.",
     },
     "budget": BUDGET,
+    "targets": TARGETS,
 }
 #: A task that runs once has no budget.
 _HAS_NO_BUDGET: Schema = {"budget": {"type": "array", "maxItems": 0}}
@@ -327,9 +329,8 @@ MISSING: Schema = {
     "type": "string",
     "description": "Only where a sealed value cannot be opened: why.",
 }
-#: Only answers about tasks that wait for others, have a budget, mask fields or share a key have
-#: them.
-_OPTIONAL = ("on_dependency_failure", "budget", "redact", "concurrency")
+#: Answers have these only where the task has them.
+_OPTIONAL = ("on_dependency_failure", "budget", "redact", "concurrency", "targets")
 TASK: Schema = closed(
     _ANSWERED | {"missing": MISSING}, *(key for key in _ANSWERED if key not in _OPTIONAL)
 ) | {

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Q
-from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -18,7 +17,7 @@ from rest_framework.request import Request
 from api.protocol import known_callers
 from api.protocol.authentication import Credentials, Token, bearer_token
 from api.tenants.json_web_tokens import Claims, TokenRefused, is_token, verify
-from shared import tenant_scope
+from shared import database_clock, tenant_scope
 from shared.client_address import client_address
 from shared.conf import conf
 from shared.exceptions import Forbidden
@@ -86,7 +85,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         if token is None:
             return None
         key = _find(token)
-        now = timezone.now()
+        now = database_clock.now()
         if key is None or not is_valid(key.revoked_at, key.expires_at, now):
             raise AuthenticationFailed(_REFUSED)
         address = client_address(request)

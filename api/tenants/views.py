@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.db import transaction
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,6 +17,7 @@ from api.protocol.query import boolean
 from api.protocol.rate_limits import calls_per_second
 from api.protocol.views import PunctualView
 from api.tenants.serializers import Me, Rotation, SigningSecretSerializer, TenantSettings
+from shared import database_clock
 from shared.conf import conf
 from shared.exceptions import Forbidden
 from tenants.choices import SCOPES
@@ -115,7 +115,7 @@ class SigningSecretsView(_OwnersView):
     def get(self, request: Request) -> Response:
         """List the secrets that sign now, newest first."""
         if not self.query["reveal"]:
-            rows = valid_signing_secrets(timezone.now()).filter(tenant_id=self.tenant_id)
+            rows = valid_signing_secrets(database_clock.now()).filter(tenant_id=self.tenant_id)
             listed = [dict(row) for row in rows.values("id", "created_at", "expires_at")]
             return Response({"signing_secrets": listed})
         self._require_owner("see signing secrets again")

@@ -163,6 +163,7 @@ _OPTIONS: Schema = {
     "redact": COMMON_PARTS["redact"],
     "budget": COMMON_PARTS["budget"],
     "concurrency": COMMON_PARTS["concurrency"],
+    "targets": COMMON_PARTS["targets"],
 }
 _NAME: Schema = {"name": text(NAME_LENGTH)}
 _SCHEDULE: Schema = {"anyOf": [_WITH_TIME, {"type": "null"}]}
@@ -207,7 +208,7 @@ _SHOWN: Schema = {
 }
 WORKFLOW: Schema = closed(
     {**_SHOWN, "missing": MISSING, "budget_use": BUDGET_USE},
-    *(key for key in _SHOWN if key != "redact"),
+    *(key for key in _SHOWN if key not in ("redact", "targets")),
 ) | {"description": "A workflow: its definition and its state."}
 WORKFLOW_REVISION: Schema = closed(
     {

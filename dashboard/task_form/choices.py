@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dashboard.task_form.form import EMPTY
+from tasks.choices import TARGETS
 
 #: The words of the selects, each with its effect in plain words.
 CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
@@ -140,6 +141,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "reference": ("payload_ref",),
     "redact": ("redact",),
     "concurrency": ("concurrency_key", "concurrency_max", "concurrency_order"),
+    "targets": TARGETS,
     "retry": ("jitter", "retry_on", "stop_on", "stop_header", "max_age_seconds", "rule_"),
 }
 #: Names that a template may hold, each with its value.

@@ -7,7 +7,7 @@ the form does not show are taken unchanged from ``base``.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dashboard.payload_form import pretty
@@ -29,7 +29,7 @@ from dashboard.task_form.values import (
 )
 from dashboard.task_form.webhook import stored_secrets
 from shared.exceptions import FieldError
-from tasks.choices import CONCURRENCY_ORDERS, IN_ORDER, ON_DEPENDENCY_FAILURE
+from tasks.choices import CONCURRENCY_ORDERS, IN_ORDER, ON_DEPENDENCY_FAILURE, TARGETS
 
 __all__ = [
     "EMPTY",
@@ -80,6 +80,8 @@ _FIELD_OF = {
     "#/concurrency/key": "concurrency_key",
     "#/concurrency/max": "concurrency_max",
     "#/concurrency/order": "concurrency_order",
+    "#/targets/start_within_seconds": "start_within_seconds",
+    "#/targets/max_duration_seconds": "max_duration_seconds",
     **{
         f"#/retry_policy/{name}": name
         for name in (*retries.PLAIN, *retries.WORDS, "delays_seconds")
@@ -146,6 +148,11 @@ def judge_form(
         body["redact"] = [path for path in paths if path]
     body["retry_policy"] = retries.read_retry(form, body.get("retry_policy", {}))
     body["concurrency"] = _read_concurrency(form, body.get("concurrency"))
+    body["targets"] = {
+        name: value
+        for key in TARGETS
+        for name, value in read_number(form, key, f"#/targets/{key}").items()
+    }
     if form.text("when") in _ONE_TIME:
         body["depends_on"] = read_words(form, "depends_on")
         body["on_dependency_failure"] = form.text("on_dependency_failure", ON_DEPENDENCY_FAILURE[0])
@@ -214,10 +221,15 @@ def form_of(definition: Mapping[str, Any]) -> dict[str, str]:
         fields["on_dependency_failure"] = chosen
     if shared := definition.get("concurrency"):
         fields |= {f"concurrency_{name}": show_plain(value) for name, value in shared.items()}
+    fields |= {name: show_plain(value) for name, value in _targets_of(definition) if value}
     payload = definition.get("payload")
     is_raw = target.get("body_format") == "raw" and isinstance(payload, str)
     fields["payload"] = "" if payload is None else payload if is_raw else pretty(payload)
     return fields
+
+
+def _targets_of(definition: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return (definition.get("targets") or {}).items()
 
 
 def secrets_of(definition: Mapping[str, Any] | None) -> list[str]:

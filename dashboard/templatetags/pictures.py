@@ -8,6 +8,7 @@ from __future__ import annotations
 from django import template
 
 from dashboard.pictures.badge import state_badge
+from dashboard.pictures.budget import budget_bars
 from dashboard.pictures.dag import dag
 from dashboard.pictures.delays import delay_histogram, delay_strip
 from dashboard.pictures.fires import fire_histogram
@@ -36,6 +37,7 @@ for draw in (
     delay_histogram,
     throughput_bars,
     usage_bars,
+    budget_bars,
     fire_histogram,
     heat_map,
     sparkline,

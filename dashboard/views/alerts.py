@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -14,17 +15,25 @@ from api.protocol.query import choice
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
 from executions.loop.clocks import database_now
-from notifications.choices import AlertKind, Channel
+from notifications.choices import ALERT_KINDS, AlertKind, Channel
 from notifications.models import Alert, Delivery
-from notifications.presentation import present_alert, present_alert_detail
-from notifications.services.alerts import get_alert, mute_alert
+from notifications.presentation import present_alert, present_alert_detail, severity_of
+from notifications.services.alerts import (
+    acknowledge_alert,
+    assign_alert,
+    get_alert,
+    mute_alert,
+)
 from shared.exceptions import FieldError, InvalidInput
 from tenants.choices import Role
+from tenants.models import Membership
 
-_PARAMETERS = {"kind": choice(*AlertKind.values)}
+_PARAMETERS = {"kind": choice(*ALERT_KINDS)}
 MUTES = (("60", "1 hour"), ("480", "8 hours"), ("1440", "a day"), ("0", "no longer"))
 #: Missed toasts that a page asks for after a gap; the alerts' page has all.
 _RECENT = 4
+_MOST_ASSIGNEES = 500
+_MEMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _RECENT_WINDOW = timedelta(minutes=5)
 
 
@@ -36,11 +45,14 @@ def alerts(request: ConsoleRequest) -> HttpResponse:
     if query["kind"]:
         found = found.filter(kind=query["kind"])
     listed = read_page(found, query, present=_presented, order=("-created_at", "-id"))
+    of_tenant = Alert.objects.filter(tenant_id=request.visitor.tenant.pk)
+    kinds_found = set(of_tenant.values_list("kind", flat=True).distinct())
     kinds = [
         {"label": "All", "value": "", "here": not query["kind"]},
         *(
             {"label": label, "value": value, "here": value == query["kind"]}
             for value, label in AlertKind.choices
+            if value in kinds_found or value == query["kind"]
         ),
     ]
     return render(request, "dashboard/alerts.html", {**listed, "query": query, "kinds": kinds})
@@ -58,6 +70,8 @@ def alert(request: ConsoleRequest, alert_id: UUID) -> HttpResponse:
             "alert": present_alert_detail(found),
             "kind": found.get_kind_display(),
             "mutes": MUTES,
+            "assignees": _assignees(request),
+            "assignee": found.assignee and found.assignee.user.get_username(),
             "is_muted": found.muted_until is not None and found.muted_until > now,
         },
     )
@@ -72,6 +86,35 @@ def mute(request: ConsoleRequest, alert_id: UUID) -> Done:
     visitor = request.visitor
     mute_alert(visitor.tenant.pk, alert_id, minutes=int(minutes), actor=visitor.actor)
     return Done("Muted. The alert keeps counting." if minutes != "0" else "No longer muted.")
+
+
+@action(Role.OPERATOR)
+def acknowledge(request: ConsoleRequest, alert_id: UUID) -> Done:
+    """Say that a person works on the alert, or take that back."""
+    visitor, back = request.visitor, "withdraw" in request.POST
+    acknowledge_alert(visitor.tenant.pk, alert_id, acknowledged=not back, actor=visitor.actor)
+    return Done("No longer acknowledged." if back else "Acknowledged. Its end is still told.")
+
+
+@action(Role.OPERATOR)
+def assign(request: ConsoleRequest, alert_id: UUID) -> Done:
+    """Name the member who works on the alert, or none."""
+    member = request.POST.get("member", "")
+    if member and not _MEMBER.fullmatch(member):
+        raise InvalidInput([FieldError("#/member", "invalid", "Choose a member.")])
+    visitor = request.visitor
+    chosen = int(member) if member else None
+    assign_alert(visitor.tenant.pk, alert_id, member_id=chosen, actor=visitor.actor)
+    return Done("Assigned." if member else "Assigned to none.")
+
+
+def _assignees(request: ConsoleRequest) -> list[tuple[int, str]]:
+    """Return the members whom the visitor may choose."""
+    if not request.visitor.may_operate:
+        return []
+    found = Membership.objects.filter(tenant=request.visitor.tenant, user__is_active=True)
+    members = found.select_related("user").order_by("user__username")[:_MOST_ASSIGNEES]
+    return [(one.pk, one.user.get_username()) for one in members]
 
 
 def recent(request: HttpRequest) -> HttpResponse:
@@ -98,10 +141,9 @@ def _recent(request: ConsoleRequest) -> HttpResponse:
 
 
 def _toast(alert: Alert) -> dict[str, Any]:
-    final = alert.kind == AlertKind.FINAL_FAILURE
     return {
         "id": str(alert.pk),
-        "severity": "error" if final else "warning",
+        "severity": severity_of(alert),
         "title": alert.title,
         "url": reverse("dashboard:alert", args=[alert.pk]),
     }

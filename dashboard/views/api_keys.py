@@ -19,6 +19,7 @@ from django.utils import timezone
 from dashboard.access import ConsoleRequest, Done, action, page, run_once
 from dashboard.fields import instant_of, read_text
 from dashboard.listing import read_filters, read_page
+from shared import database_clock
 from shared.clock_text import field_text
 from shared.exceptions import FieldError, InvalidInput, PunctualError
 from tenants.authority import Authority
@@ -61,7 +62,7 @@ def api_keys(request: ConsoleRequest) -> HttpResponse:
     """List the tenant's keys, newest first, revoked ones too."""
     keys = ApiKey.objects.filter(tenant_id=request.visitor.tenant.pk)
     shown = read_page(keys, read_filters(request, {}))
-    now = timezone.now()
+    now = database_clock.now()
     for key in shown["rows"]:
         key.state = _state(key, now)
         key.is_changeable = not key.owner or request.visitor.may(Role.OWNER)

@@ -23,7 +23,12 @@ from dashboard.fields import read_version
 from dashboard.sign_in_guard import method_of
 from notifications.choices import AlertKind, Channel
 from notifications.models import Delivery, PushSubscription
-from notifications.presentation import present_delivery, present_preference, present_subscription
+from notifications.presentation import (
+    RECEIVERS,
+    present_delivery,
+    present_preference,
+    present_subscription,
+)
 from notifications.recipients import preference_of
 from notifications.services.addresses import ask_again
 from notifications.services.preferences import update_preference
@@ -58,22 +63,23 @@ def settings(request: ConsoleRequest) -> HttpResponse:
         # The member has chosen none yet: the zone of the page's clock is the best guess.
         chosen["timezone"] = get_current_timezone_name()
     browsers = PushSubscription.objects.filter(membership=membership).order_by("-created_at")
-    log = Delivery.objects.filter(membership=membership).select_related("membership__user", "alert")
+    log = Delivery.objects.filter(membership=membership).select_related(*RECEIVERS, "alert")
     return render(
         request,
         "dashboard/settings.html",
         {
             "chosen": chosen,
-            "channels": [
+            "channels": [label for _, label in _CHANNELS],
+            "events": [
                 {
-                    "name": name,
-                    "label": label,
-                    "events": [
-                        {"value": value, "label": text, "on": value in chosen[name]}
-                        for value, text in AlertKind.choices
+                    "value": value,
+                    "label": text,
+                    "channels": [
+                        {"name": name, "label": label, "on": value in chosen[name]}
+                        for name, label in _CHANNELS
                     ],
                 }
-                for name, label in _CHANNELS
+                for value, text in AlertKind.choices
             ],
             "browsers": [present_subscription(one) for one in browsers],
             "push_key": public_key() or "",

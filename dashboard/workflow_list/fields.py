@@ -138,6 +138,12 @@ def workflow_parts(body: Mapping[str, Any]) -> list[Part]:
                 Field(_place_of_limit(body), "Runs at one time", "number"),
                 *_deadline(),
                 Field(("concurrency",), "Concurrency key", "json", hint='{"key": "...", "max": 1}'),
+                _seconds(
+                    ("targets", "start_within_seconds"), "Report a start later by, in seconds"
+                ),
+                _seconds(
+                    ("targets", "max_duration_seconds"), "Report a run longer than, in seconds"
+                ),
                 Field(("priority",), "Priority", "number", hint="0 goes first, 9 last."),
                 Field(("owner",), "Owner", hint="An e-mail address, or the name of an API key."),
                 Field(("budget",), "Budget", "json", hint=_BUDGET_HINT),

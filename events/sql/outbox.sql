@@ -52,13 +52,18 @@ ORDER BY e.xid, e.id LIMIT %(limit)s
 
 -- name: read_named
 -- Reads the same rows, but returns only events with one of the names, with the last row's place and
--- the number of all rows. Returns one row without an event when no event has such a name.
+-- the number of all rows. Returns one row without an event when no event has such a name. Events of
+-- some more names are returned for some tenants only.
 WITH batch AS MATERIALIZED (
-    SELECT e.xid, e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at,
-           -- Leave out the arrays of other names.
-           CASE WHEN e.name = ANY(%(names)s) THEN e.subjects END AS subjects,
-           CASE WHEN e.name = ANY(%(names)s) THEN e.tasks END AS tasks
+    SELECT e.xid, e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at, w.wanted,
+           -- Leave out the arrays of other events.
+           CASE WHEN w.wanted THEN e.subjects END AS subjects,
+           CASE WHEN w.wanted THEN e.tasks END AS tasks
     FROM events e
+    CROSS JOIN LATERAL (
+        SELECT e.name = ANY(%(names)s)
+            OR e.name = ANY(%(some_names)s) AND e.tenant_id = ANY(%(tenants)s::uuid[]) AS wanted
+    ) AS w
     WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
       AND e.id >= %(low)s AND e.id < %(high)s
     ORDER BY e.xid, e.id LIMIT %(limit)s
@@ -68,7 +73,7 @@ WITH batch AS MATERIALIZED (
 )
 SELECT last.id, b.id, b.tenant_id, b.name, b.subject_id, b.task_id, b.subjects, b.tasks, b.data,
        b.at, last.total, last.xid::text::bigint
-FROM last LEFT JOIN batch b ON b.name = ANY(%(names)s)
+FROM last LEFT JOIN batch b ON b.wanted
 ORDER BY b.xid, b.id
 
 -- name: tally

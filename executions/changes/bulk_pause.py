@@ -23,9 +23,10 @@ from shared.actor import SYSTEM, Actor
 from shared.conf import conf
 from shared.ids import first_id_at, partition_of
 from shared.notify import wake_schedulers_in
-from shared.sql import rows, run, together
+from shared.sql import rows, together
 from tasks import standing_pauses
 from tasks import transitions as task_transitions
+from tasks.budgets import purses
 from tasks.models import Pause, Task
 from tasks.transitions import Pause as Terms
 from wire import start_guard
@@ -64,7 +65,9 @@ def stop(task_ids: Sequence[UUID], now: datetime) -> None:
 
     The caller has taken their released work back.
     """
-    run("pausing/unplan", {"tasks": list(task_ids), "ahead": first_id_at(now), "now": now})
+    wanted = {"tasks": list(task_ids), "ahead": first_id_at(now), "now": now}
+    # The gate counts again what it lets through again.
+    purses.give_back(dict(rows("pausing/unplan", wanted)))
     withdrawal.hold(task_ids, held=True)
 
 

@@ -79,9 +79,13 @@ def lock(task_id: UUID) -> list[Open]:
 
 
 def remove(found: list[Open]) -> None:
-    """Take prepared rows out of the ledger: expectations of a schedule that no longer exists."""
+    """Take prepared rows out of the ledger: expectations of a schedule that no longer exists.
+
+    The budget of their locked task gets back those that the gate has let through.
+    """
     if found:
-        run("changing/remove_prepared", {"ids": [row.id for row in found]})
+        counted = rows("changing/remove_prepared", {"ids": [row.id for row in found]})
+        purses.give_back(dict(counted))
 
 
 def remove_excluded(task_id: UUID, since: datetime) -> None:

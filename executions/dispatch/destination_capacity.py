@@ -17,6 +17,7 @@ from uuid import UUID
 from executions.dispatch import circuits
 from executions.dispatch.band_shares import Tenths, priorities_of
 from executions.dispatch.circuits import Circuit
+from executions.dispatch.room import LOOK_SECONDS, Room, of_circuit, of_rate, prefetch
 from executions.dispatch.shares.pace import InHand, Paces
 from executions.dispatch.worker_capacity import Capacity
 from executions.loop import looks
@@ -24,21 +25,12 @@ from executions.loop.lower_bounds import NEVER, LowerBounds
 from shared.conf import conf
 from shared.sql import rows
 from tasks.definition import WEBHOOK_POOL
-from wire.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
+from wire.destination_key import key_of, tenant_and_host
 from wire.messages import Claimed
 from wire.priorities import PRIORITIES, band_of
-from worker.lanes import PATIENCE_SECONDS
 
-#: Seconds until the next look at parked work that waits for nothing with a known end; work for
-#: that time is sent ahead. More looks would cost other work more than they give.
-LOOK_SECONDS = 1.0
 #: Destinations with parked work that one pass looks at; the next pass continues after them.
 _AT_ONCE = 500
-#: Executions sent before they can start, so that no slot of a destination stays empty.
-_AHEAD = 5
-#: Work may wait in a worker for a slot of a rate that is nearer than this.
-_NEAR_SECONDS = 1.5
-_KEPT_SECONDS = 2.0
 #: A destination that runs more than this share of a pool's slots always counts as slow.
 _SLOW_SHARE = 0.4
 #: In this many claims each lower band gets the capacity first once, so that none starves.
@@ -50,18 +42,6 @@ _GOOD_FOR_SECONDS = 0.25
 
 _Key = tuple[UUID, str]
 _FIRST: _Key = (UUID(int=0), "")
-
-
-@dataclass(slots=True)
-class Room:
-    """How many more of a destination may be claimed, and the reason for that limit."""
-
-    room: int
-    why: str = IN_FLIGHT
-    #: Seconds until the capacity may be larger.
-    look_in: float = LOOK_SECONDS
-    #: Whether it is a share of the slots, and no limit of the destination's own.
-    of_slots: bool = False
 
 
 @dataclass(slots=True)
@@ -359,15 +339,15 @@ class _Sight:
         circuit, (count, queued) = self._circuit(key), self.leased.of.get(key, (0, 0))
         most, rate, breaker = self._limits.get(key, (None, None, True))
         if breaker and circuit.state != "closed":
-            yield _of_circuit(circuit, queued)
+            yield of_circuit(circuit, queued)
         if most is not None:
-            yield Room(2 * most + _prefetch(circuit) - count)
+            yield Room(2 * most + prefetch(circuit) - count)
         if rate is not None:
-            yield _of_rate(circuit, rate, queued)
+            yield of_rate(circuit, rate, queued)
         if key in self._slow:
             # Workers give each slow destination as many slots as all of them leave free.
             share = self._webhooks.slots // (len(self._slow) + 1)
-            yield Room(share + _prefetch(circuit) - count, of_slots=True)
+            yield Room(share + prefetch(circuit) - count, of_slots=True)
         elif self.leased.destinations > 1:
             yield Room(self._webhooks.both // 2 - count)
 
@@ -385,26 +365,3 @@ def _limits(keys: Sequence[_Key]) -> dict[_Key, tuple[int | None, float | None, 
 
 def _columns(keys: Sequence[_Key]) -> dict[str, Any]:
     return {"tenants": [tenant for tenant, _ in keys], "hosts": [host for _, host in keys]}
-
-
-def _of_circuit(circuit: Circuit, queued: int) -> Room:
-    """Return the capacity by a circuit that is not closed: none while it is open, then a probe."""
-    if circuit.state == "open":
-        return Room(0, CIRCUIT_OPEN, max(LOOK_SECONDS, circuit.open_until - circuit.now))
-    return Room(0 if circuit.probe_until else max(0, 1 - queued), CIRCUIT_OPEN)
-
-
-def _of_rate(circuit: Circuit, rate: float, queued: int) -> Room:
-    """Return the capacity by a rate: executions whose slot is near enough to wait in a worker."""
-    away = circuit.next_slot - circuit.now
-    if away > _NEAR_SECONDS:
-        return Room(0, RATE, max(LOOK_SECONDS, away - _NEAR_SECONDS))
-    return Room(math.ceil(rate * _KEPT_SECONDS) + 1 - queued, RATE)
-
-
-def _prefetch(circuit: Circuit) -> int:
-    """Return how much to send ahead: the calls until work would be handed back, and a few more.
-
-    Less than the calls between two looks would slow a quick destination down ever more.
-    """
-    return _AHEAD + math.ceil(circuit.per_second * PATIENCE_SECONDS)

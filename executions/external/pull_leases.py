@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
+from delivery.headers import traceparent
 from events import audit
 from executions import transitions
 from executions.dispatch.band_shares import Bands
@@ -34,6 +35,7 @@ from shared.encryption import DecryptionFailed, open_json
 from shared.redis_client import ConnectionFailed
 from shared.sealing_contexts import progress_context, revision_context
 from shared.sql import json_value, rows
+from shared.tracing.sampling import context_of_attempt
 from tasks.definition import PULL_PREFIX
 from wire import heartbeats, start_guard
 from wire.messages import Claimed
@@ -91,6 +93,9 @@ class Lease:
     fencing_token: int
     token: str
     progress: Any
+    #: The headers by which the worker's own spans continue the trace; the state may be empty.
+    traceparent: str
+    tracestate: str
 
 
 @transaction.atomic
@@ -235,16 +240,20 @@ def _leases(claimed: list[Claimed]) -> list[Lease]:
 
 def _lease(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Lease:
     progress, context = row.sealed_progress, progress_context(row.tenant_id, row.id)
+    number = row.attempt + 1
+    trace = context_of_attempt(str(row.id), row.trace_context, number)
     return Lease(
         execution_id=row.id,
         handler=str(json_value(row.target).get("handler", "")),
         payload=_payload(row, opened),
-        attempt=row.attempt + 1,
+        attempt=number,
         scheduled_for=row.scheduled_for,
         lease_expires_at=row.lease_expires_at,
         fencing_token=row.token,
         token=execution_tokens.make(str(row.id), row.token),
         progress=None if progress is None else open_json(bytes(progress), context),
+        traceparent=traceparent(str(row.id), number, trace),
+        tracestate=trace.state,
     )
 
 

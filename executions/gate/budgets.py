@@ -24,6 +24,10 @@ class Triggered(Protocol):
     def trigger(self) -> str:
         """Why it was made."""
 
+    @property
+    def gave_way(self) -> bool:
+        """Whether it was admitted before, and gave its place away."""
+
 
 Due = TypeVar("Due", bound=Triggered)
 
@@ -37,7 +41,7 @@ def split(purses: Purses, due: Sequence[Due]) -> tuple[list[Due], list[Due]]:
     beyond: list[Due] = []
     room = max(0, purses.room - purses.promised)
     for row in due:
-        if row.trigger in _COUNTED_BEFORE:
+        if _is_counted(row):
             within.append(row)
         elif room:
             within.append(row)
@@ -50,6 +54,10 @@ def split(purses: Purses, due: Sequence[Due]) -> tuple[list[Due], list[Due]]:
 
 def count(purses: Purses, admitted: Sequence[Triggered]) -> None:
     """Count the runs that were admitted."""
-    runs = sum(row.trigger not in _COUNTED_BEFORE for row in admitted)
+    runs = sum(not _is_counted(row) for row in admitted)
     if runs:
         purses.spend({RUNS: Decimal(runs)})
+
+
+def _is_counted(row: Triggered) -> bool:
+    return row.gave_way or row.trigger in _COUNTED_BEFORE

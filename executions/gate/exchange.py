@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -23,20 +22,16 @@ from executions.choices import Trigger
 from executions.gate import budgets
 from shared.sql import rows, run
 from tasks.budgets.purses import Purses, lock_free, store
-from tasks.budgets.units import RUNS
 from tasks.choices import BUDGET_EXCEEDED
 
 #: Places of one task that one look exchanges.
 _AT_ONCE = 100
-#: What was asked for is counted once, when it was asked for.
-_NOT_COUNTED_HERE = (Trigger.MANUAL, Trigger.RETRY)
 
 
 class _Unbegun(NamedTuple):
     """A run that has a place and waits for another one, locked."""
 
     id: UUID
-    trigger: str
     is_retry: bool
 
 
@@ -46,6 +41,11 @@ class _Needed(NamedTuple):
     id: UUID
     due_at: datetime
     trigger: str
+
+    @property
+    def gave_way(self) -> bool:
+        """Of these only retries may have, and they were counted when they were asked for."""
+        return False
 
 
 def run_once(owner: Mapping[str, object], tasks: Collection[UUID], now: datetime) -> int:
@@ -77,7 +77,7 @@ def _exchange(given: dict[str, Any], *, budgeted: bool) -> int:
     retries = any(not row.is_retry for row in unbegun)
     wanted = {**given, "limit": len(unbegun), "retries": retries}
     found = [_Needed(*row) for row in rows("gate/lock_needing", wanted)]
-    needed, skipped = _within(purses.get(task_id), unbegun, _fitting(unbegun, found))
+    needed, skipped = _within(purses.get(task_id), _fitting(unbegun, found))
     if needed:
         run("gate/put_back", {"ids": [row.id for row in unbegun[: len(needed)]]})
         waited = [False] * len(needed)
@@ -96,10 +96,8 @@ def _fitting(unbegun: Sequence[_Unbegun], needed: Sequence[_Needed]) -> list[_Ne
     return found
 
 
-def _within(
-    purses: Purses | None, unbegun: Sequence[_Unbegun], needed: list[_Needed]
-) -> tuple[list[_Needed], int]:
-    """Return the needed runs that the budget allows, counted for those that go back.
+def _within(purses: Purses | None, needed: list[_Needed]) -> tuple[list[_Needed], int]:
+    """Return the needed runs that the budget allows, counted; those that go back stay counted.
 
     Skip the others, as the gate does, which does not come to them before a place is free; return
     how many these are, too.
@@ -109,7 +107,5 @@ def _within(
     within, beyond = budgets.split(purses, needed)
     skipped = transitions.skip([row.id for row in beyond], BUDGET_EXCEEDED)
     purses.has_skipped = purses.has_skipped or bool(beyond)
-    uncounted = sum(row.trigger not in _NOT_COUNTED_HERE for row in unbegun[: len(within)])
-    purses.spend({RUNS: Decimal(-uncounted)})
     budgets.count(purses, within)
     return within, len(skipped)

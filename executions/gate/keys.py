@@ -6,7 +6,9 @@ gives the places of a key, under the key's advisory lock; which one does not mat
 at the keys that fall to its partitions. Work without a key never comes here.
 
 The work of a key goes in order of due time, then of its task's creation. The first one that finds
-too few places holds back the ones behind it, so that no number starves another.
+too few places holds back the ones behind it, so that no number starves another. In strict order a
+run that its tenant's limit of runs keeps from beginning holds them back as well, but not a run that
+a run under way waits for: that one may have the place that the limit asks for.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.notify import wake_schedulers_from
 from shared.sql import rows, run
+from tasks import quotas
 
 #: Keys that one statement reads, and ones whose places one transaction gives.
 _CHUNK, _KEYS = 500, 200
@@ -67,6 +70,8 @@ class Due(NamedTuple):
     fifo: bool
     #: Of its task; its scheduler dispatches it, and may be another than the one of the key.
     partition: int
+    #: Whether it is a run of a workflow that needs a place among the runs of its tenant.
+    of_tenant: bool = False
 
 
 #: Before every key of every tenant.
@@ -83,6 +88,8 @@ class Seen:
     """
 
     after: Key = _START
+    #: When the round under way over all keys began.
+    began: datetime | None = None
     within: dict[UUID, str] = field(default_factory=dict)
     full: dict[Key, datetime] = field(default_factory=dict)
 
@@ -119,27 +126,33 @@ class _Look:
         self._began = time.monotonic()
         self._now = database_now()
         self._done = 0
-        self._next: list[float] = [conf().scheduler_sleep_seconds]
+        #: When to look again, by the clock of ``_began``: the rest of this look takes time, too.
+        self._next: list[float] = []
+        self._look_in(conf().scheduler_sleep_seconds)
+        #: Whether a run of the tenant may begin, as this look has found it.
+        self._has_room: dict[UUID, bool] = {}
         self._first: datetime | None = None
         #: Where the next look continues within tenants that this one has left.
         self._onward: dict[UUID, str] = {}
 
     def run(self) -> Counts:
         from_start = self._seen.after == _START
+        began = self._now if from_start else self._seen.began or self._now
+        self._seen.began = began
         for found in self._keys():
             for start in range(0, len(found), _KEYS):
                 self._give(found[start : start + _KEYS])
             if time.monotonic() - self._began > _SECONDS:
-                self._next.append(0.0)
+                self._look_in(0.0)
                 break
         else:
             self._seen.after = _START
-            if from_start:
-                full = self._seen.full
-                self._seen.full = {key: at for key, at in full.items() if at == self._now}
-            else:
-                self._next.append(0.0)
-        next_in = max(0.0, min(self._next))
+            # A key that this round has not found full has a place, or no work any more.
+            full = self._seen.full
+            self._seen.full = {key: at for key, at in full.items() if at >= began}
+            if not from_start:
+                self._look_in(0.0)
+        next_in = max(0.0, min(self._next) - time.monotonic())
         return Counts(done=self._done, next_in=next_in, first=self._first)
 
     def _keys(self) -> Iterator[list[Key]]:
@@ -166,15 +179,15 @@ class _Look:
     def _behind(self, last: Key) -> Key:
         """Return the key where the look continues: its tenant's keys have had their turn."""
         self._onward[last.tenant_id] = last.key
-        self._next.append(_TAKEN_SECONDS)
+        self._look_in(_TAKEN_SECONDS)
         return Key(last.tenant_id, _LAST)
 
     def _is_open(self, key: Key, first: datetime, most: int, taken: int) -> bool:
         if key.partition(conf().partition_count) not in self._ready:
             return False
         if first > self._now:
-            passed = time.monotonic() - self._began
-            self._next.append((first - self._now).total_seconds() - passed + _JUST_AFTER)
+            wait = (first - self._now).total_seconds() + _JUST_AFTER
+            self._next.append(self._began + wait)
             return False
         if taken >= most:
             self._wait(key)
@@ -190,7 +203,7 @@ class _Look:
             taken = rows("keys/take", _columns(dict(enumerate(keys))))
             locked = {row[0]: keys[row[0]] for row in taken}
             if len(locked) < len(keys):
-                self._next.append(_TAKEN_SECONDS)
+                self._look_in(_TAKEN_SECONDS)
             chosen = self._chosen(locked)
             ids = {row[0] for row in rows("keys/lock", _wanted(chosen))}
             self._admit(chosen, ids)
@@ -202,13 +215,36 @@ class _Look:
         for number, taken, *row in rows("keys/due", given):
             places[number] = taken
             due.setdefault(number, []).append(Due(*row))
+        self._hold_back(keys, due)
         found = {}
         for number, waiting in due.items():
             found[keys[number]] = admitted(places[number], waiting)
             if len(found[keys[number]]) < len(waiting):
                 self._wait(keys[number])
             elif len(waiting) == _AT_ONCE:
-                self._next.append(0.0)
+                self._look_in(0.0)
+        return found
+
+    def _hold_back(self, keys: Mapping[int, Key], due: dict[int, list[Due]]) -> None:
+        """Leave of keys whose first work waits for its tenant only what runs under way wait for."""
+        full = {
+            number: keys[number]
+            for number, waiting in due.items()
+            if waiting[0].fifo and waiting[0].of_tenant and not self._may_begin(keys[number])
+        }
+        for number, key in full.items():
+            due[number] = []
+            self._wait(key)
+        if full:
+            given = {**_columns(full), "now": self._now, "limit": _AT_ONCE}
+            for number, *row in rows("keys/needed", given):
+                due[number].append(Due(*row))
+
+    def _may_begin(self, key: Key) -> bool:
+        """Return whether the limits of its tenant leave a run of a workflow a place."""
+        found = self._has_room.get(key.tenant_id)
+        if found is None:
+            found = self._has_room[key.tenant_id] = quotas.leaves_runs(key.tenant_id)
         return found
 
     def _admit(self, chosen: Mapping[Key, Sequence[Due]], locked: set[UUID]) -> None:
@@ -219,7 +255,7 @@ class _Look:
             for one in due:
                 if one.id not in locked:
                     # None may pass it.
-                    self._next.append(_TAKEN_SECONDS)
+                    self._look_in(_TAKEN_SECONDS)
                     break
                 given.append((one.id, one.fifo, full is not None and one.due_at <= full))
                 self._first = min(self._first or one.due_at, one.due_at)
@@ -233,7 +269,10 @@ class _Look:
 
     def _wait(self, key: Key) -> None:
         self._seen.full[key] = self._now
-        self._next.append(_WAITING_SECONDS)
+        self._look_in(_WAITING_SECONDS)
+
+    def _look_in(self, seconds: float) -> None:
+        self._next.append(time.monotonic() + seconds)
 
 
 def _columns(keys: Mapping[int, Key]) -> dict[str, object]:

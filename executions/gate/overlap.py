@@ -7,11 +7,30 @@ task's own executions, or the ones that one bulk job made of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 Due = TypeVar("Due")
+
+
+class Waiting(Protocol):
+    """A due execution that waits at the gate."""
+
+    @property
+    def id(self) -> UUID:
+        """Of the execution."""
+
+    @property
+    def patient(self) -> bool:
+        """Whether it was asked for, and waits for a place under every policy."""
+
+    @property
+    def gave_way(self) -> bool:
+        """Whether it had its place, and gave it to a run that a run under way waits for."""
+
+
+Run = TypeVar("Run", bound=Waiting)
 
 #: How many executions without a place wait for one; the others are skipped.
 _WAITING = {"skip": 0, "queue_one": 1}
@@ -45,6 +64,11 @@ class Standing:
     places: tuple[Place, ...] = ()
     #: Whether its task has a budget.
     budgeted: bool = False
+
+    @property
+    def budget_only(self) -> bool:
+        """Whether its budget alone decides on it."""
+        return self.budgeted and self.policy == "allow" and self.limit is None
 
     @property
     def active(self) -> list[UUID]:
@@ -88,6 +112,43 @@ def decide(standing: Standing, due: Sequence[Due]) -> Decision[Due]:
     retries = sum(place.retries for place in standing.places)
     kept = _WAITING.get(standing.policy, len(rest)) + retries
     return Decision(admit=due[:room], skip=rest[kept:], wait=rest[:kept])
+
+
+def judge(standing: Standing, due: Sequence[Run]) -> Decision[Run]:
+    """Return the decision on due work, oldest first, of which some waits under every policy.
+
+    A run that gave its place away comes before the others and ends none: it is neither skipped nor
+    does it take back what it gave. With ``cancel_running`` newer instants replace it, as if it had
+    its place. What was asked for takes the places that the rest leaves, and replaces nothing.
+    """
+    if not due:
+        return Decision()
+    back = [row for row in due if row.gave_way and not row.patient]
+    asked = [row for row in due if row.patient]
+    if standing.paused or not (back or asked):
+        return decide(standing, due)
+    rest = [row for row in due if not (row.patient or row.gave_way)]
+    replaced: Sequence[Run] = ()
+    ahead: Sequence[Run] = ()
+    if standing.policy == "cancel_running" and standing.limit is not None:
+        kept = max(0, standing.limit - len(rest))
+        replaced, back = back[: max(0, len(back) - kept)], back[max(0, len(back) - kept) :]
+    else:
+        ahead = back[: standing.room(len(back))]
+        back = back[len(ahead) :]
+        places = (Place(row.id, "PENDING", None, cancelling=False) for row in ahead)
+        standing = replace(standing, places=(*standing.places, *places))
+    found = decide(standing, rest)
+    later = [*back, *asked]
+    taken = len(found.admit) + len(found.wait)
+    room = max(0, standing.room(taken + len(later)) - taken)
+    return Decision(
+        admit=[*ahead, *found.admit, *later[:room]],
+        skip=[*replaced, *found.skip],
+        # First the one that frees places: it has asked for them.
+        wait=[*found.wait, *later[room:]],
+        cancel=found.cancel,
+    )
 
 
 def _replace(standing: Standing, limit: int, due: Sequence[Due]) -> Decision[Due]:

@@ -1,9 +1,10 @@
 """The gate: admits, skips or delays due work under an overlap policy or a limit.
 
 The scheduler runs it for its partitions, between materialize and dispatch, at the instant that
-work comes due. Tasks without policy and limit never come here. With any number of schedulers, one
-at a time decides on a group, under the group's advisory lock, and admits at most as many as the
-limit allows. :mod:`~executions.gate.overlap` makes the decision.
+work comes due; where a budget alone decides, it admits work as early as dispatch releases it.
+Tasks without policy, limit and budget never come here. With any number of schedulers, one at a time
+decides on a group, under the group's advisory lock, and admits at most as many as the limit allows.
+:mod:`~executions.gate.overlap` makes the decision.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from django.db import transaction
 from executions import transitions
 from executions.choices import Status, Trigger
 from executions.gate import budgets, exchange
-from executions.gate.overlap import Decision, Place, Standing, decide
+from executions.gate.overlap import Decision, Place, Standing, decide, judge
 from executions.loop.clocks import database_now
 from executions.loop.control import abort_on_commit
 from executions.loop.counts import Counts
@@ -29,7 +30,7 @@ from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.sql import rows, run
-from tasks.budgets.purses import Purses, lock_free, store
+from tasks.budgets.purses import Purses, lock_free, read, store
 from tasks.choices import BUDGET_EXCEEDED
 from tasks.models import Task
 from wire import start_guard
@@ -63,6 +64,8 @@ class Seen:
     """
 
     after: UUID = _FIRST
+    #: When the round under way over all groups began.
+    began: datetime | None = None
     full: dict[Key, datetime] = field(default_factory=dict)
 
 
@@ -71,14 +74,29 @@ class _Group(NamedTuple):
 
     task: UUID
     series: UUID | None
-    first: datetime
-    following: datetime | None
+    #: How many are due by now, and when the next one is; the same for what dispatch may release.
     due: int
+    following: datetime | None
+    soon: int
+    later: datetime | None
     rows: int
+    #: Whether its budget alone decides on it.
+    budget_only: bool
 
     @property
     def key(self) -> Key:
         return self.task, self.series
+
+
+class _Wanted(NamedTuple):
+    """What one transaction is to decide on of a group: ``due`` executions, by ``until``.
+
+    It locks at most ``most`` of them.
+    """
+
+    most: int
+    due: int
+    until: datetime
 
 
 class _Row(NamedTuple):
@@ -87,6 +105,7 @@ class _Row(NamedTuple):
     id: UUID
     due_at: datetime
     trigger: str
+    gave_way: bool
 
     @property
     def patient(self) -> bool:
@@ -126,8 +145,11 @@ class _Look:
         self._seen = seen
         self._began = time.monotonic()
         self.now = database_now()
+        self._ahead = self.now + timedelta(seconds=conf().release_seconds)
         self._done = 0
-        self._next: list[float] = [conf().scheduler_sleep_seconds]
+        #: When to look again, by the clock of ``_began``: the rest of this look takes time, too.
+        self._next: list[float] = []
+        self._look_in(conf().scheduler_sleep_seconds)
         #: The earliest due time of the admitted executions.
         self._first: datetime | None = None
         #: Tasks of which due work has found no place.
@@ -136,27 +158,28 @@ class _Look:
     def run(self) -> Counts:
         """Go over the groups from where the last look ended."""
         from_start, last = self._seen.after == _FIRST, None
+        began = self.now if from_start else self._seen.began or self.now
+        self._seen.began = began
         for groups in self._groups(self._seen.after):
             if last and time.monotonic() - self._began > _SECONDS:
                 self._seen.after = last
-                return self._counts(0.0)
-            self._next += [self._until(group.following) for group in groups if group.following]
-            due = [group for group in groups if group.due]
+                return self._counts(at_once=True)
+            due = self._due(groups)
             for start in range(0, len(due), _GROUPS):
                 self._treat(due[start : start + _GROUPS])
             last = groups[-1].task if groups else last
         self._seen.after = _FIRST
-        if not from_start:
-            return self._counts(0.0)
+        # A group that this round has not found full has a place, or no work any more.
         full = self._seen.full
-        self._seen.full = {key: moment for key, moment in full.items() if moment == self.now}
-        return self._counts(max(0.0, min(self._next)))
+        self._seen.full = {key: moment for key, moment in full.items() if moment >= began}
+        return self._counts(at_once=not from_start)
 
-    def _counts(self, next_in: float) -> Counts:
+    def _counts(self, *, at_once: bool = False) -> Counts:
+        next_in = 0.0 if at_once else max(0.0, min(self._next) - time.monotonic())
         return Counts(done=self._done, next_in=next_in, first=self._first)
 
     def _groups(self, after: UUID) -> Iterator[list[_Group]]:
-        scope = {"now": self.now, "limit": _CHUNK}
+        scope = {"now": self.now, "ahead": self._ahead, "limit": _CHUNK}
         own = {**scope, "partitions": self.owner["partitions"]}
         while True:
             found = [_Group(*row) for row in rows("gate/groups", {**own, "after": after})]
@@ -170,35 +193,58 @@ class _Look:
                 *(_Group(*row) for row in last),
             ]
 
-    def _until(self, moment: datetime) -> float:
-        passed = time.monotonic() - self._began
-        return (moment - self.now).total_seconds() - passed + _JUST_AFTER
+    def _look_in(self, seconds: float) -> None:
+        self._next.append(time.monotonic() + seconds)
 
-    def _treat(self, groups: Sequence[_Group]) -> None:
-        """Decide on some groups; lock only where there is something to do."""
-        standings = _standings([group.key for group in groups])
-        # Tasks with a budget are locked before executions, others after them: never both at once.
-        wanted: dict[bool, dict[Key, tuple[int, int]]] = {False: {}, True: {}}
+    def _look_at(self, moment: datetime | None, before: float = 0.0) -> None:
+        """Look again at a moment of the database's clock, or some seconds before it."""
+        if moment is not None:
+            wait = (moment - self.now).total_seconds() - before
+            self._next.append(self._began + max(0.0, wait) + _JUST_AFTER)
+
+    def _due(self, groups: Sequence[_Group]) -> list[tuple[_Group, _Wanted]]:
+        """Return the groups with something to decide, and what; note when the others have."""
+        ahead = [group.task for group in groups if group.budget_only and group.soon > group.due]
+        purses = read(ahead) if ahead else {}
+        found = []
         for group in groups:
+            left = purses.get(group.task)
+            is_early = left.lasts(self._ahead) if left else group.soon == group.due
+            if group.budget_only and is_early:
+                self._look_at(group.later, conf().release_seconds)
+                due, until = group.soon, self._ahead
+            else:
+                self._look_at(group.following)
+                due, until = group.due, self.now
+            if due:
+                found.append((group, _Wanted(due, due, until)))
+        return found
+
+    def _treat(self, groups: Sequence[tuple[_Group, _Wanted]]) -> None:
+        """Decide on some groups; lock only where there is something to do."""
+        standings = _standings([group.key for group, _ in groups])
+        # Tasks with a budget are locked before executions, others after them: never both at once.
+        wanted: dict[bool, dict[Key, _Wanted]] = {False: {}, True: {}}
+        for group, one in groups:
             found = standings.get(group.key)
             if found is None:
                 continue
-            expected = decide(found, range(group.due))
+            expected = decide(found, range(one.due))
             if expected.changes:
-                part = wanted[found.budgeted]
-                part[group.key] = (_most(found, group.due), group.due)
+                most = _most(found, one.due)
+                wanted[found.budgeted][group.key] = one._replace(most=most)
             elif not found.paused:
                 self._wait(group.key)
         for budgeted, part in wanted.items():
             if part:
                 self._decide(part, budgeted=budgeted)
 
-    def _decide(self, wanted: Mapping[Key, tuple[int, int]], *, budgeted: bool) -> None:
+    def _decide(self, wanted: Mapping[Key, _Wanted], *, budgeted: bool) -> None:
         # The races: another scheduler decides on the same group; an edit, pause or cancel changes
         # the due work. The second one sees what the first has committed.
         with transaction.atomic():
             purses = lock_free({task for task, _ in wanted}) if budgeted else {}
-            free = {key: most for key, most in wanted.items() if key[0] in purses or not budgeted}
+            free = {key: one for key, one in wanted.items() if key[0] in purses or not budgeted}
             locked = self._lock(free)
             standings = _standings(list(locked))
             # An edit that was first may have given the task its budget, or taken it.
@@ -214,24 +260,23 @@ class _Look:
                 self._carry_out(key, decision, places, purses.get(key[0]))
             store(purses.values())
         if len(locked) < len(wanted):
-            self._next.append(_TAKEN_SECONDS)
+            self._look_in(_TAKEN_SECONDS)
         for key, due in locked.items():
             if len(due) == _OF_GROUP:
-                self._next.append(0.0)
-            elif len(due) < wanted[key][1]:
+                self._look_in(0.0)
+            elif len(due) < wanted[key].due:
                 self._wait(key)
 
-    def _lock(self, wanted: Mapping[Key, tuple[int, int]]) -> dict[Key, list[_Row]]:
+    def _lock(self, wanted: Mapping[Key, _Wanted]) -> dict[Key, list[_Row]]:
         parameters = {
             **self.owner,
             **_columns(wanted),
-            "most": [most for most, _ in wanted.values()],
-            "now": self.now,
+            "most": [one.most for one in wanted.values()],
+            "until": [one.until for one in wanted.values()],
         }
         found: dict[Key, list[_Row]] = {}
-        for task, series, execution, due_at, trigger in rows("gate/lock_due", parameters):
-            row = _Row(execution, due_at, trigger)
-            found.setdefault((task, series), []).append(row)
+        for task, series, *row in rows("gate/lock_due", parameters):
+            found.setdefault((task, series), []).append(_Row(*row))
         return found
 
     def _decided(
@@ -242,15 +287,23 @@ class _Look:
         What its policy skips anyway takes nothing of the budget from the rest.
         """
         if purses is None or standing.paused:
-            return _decided(standing, due)
-        anyway = _decided(standing, due).skip if purses.room else ()
+            return judge(standing, self._come(due))
+        if not standing.budget_only or not purses.lasts(self._ahead):
+            due = self._come(due)
+        anyway = judge(standing, due).skip if purses.room else ()
         out = {row.id for row in anyway}
         within, beyond = budgets.split(purses, [row for row in due if row.id not in out])
-        if beyond:
+        if beyond := self._come(beyond):
             self._done += len(transitions.skip([row.id for row in beyond], BUDGET_EXCEEDED))
             purses.has_skipped = True
-        found = _decided(standing, within)
+        found = judge(standing, within)
         return replace(found, skip=[*anyway, *found.skip])
+
+    def _come(self, due: Sequence[_Row]) -> list[_Row]:
+        """Return the rows whose instant has come; note when to look at the others."""
+        ahead = [row.due_at for row in due if row.due_at > self.now]
+        self._look_at(min(ahead, default=None))
+        return [row for row in due if row.due_at <= self.now]
 
     def _carry_out(
         self, key: Key, decision: Decision[_Row], freed: int, purses: Purses | None
@@ -280,7 +333,7 @@ class _Look:
         self._seen.full[key] = self.now
         if key[1] is None:
             self.full.add(key[0])
-        self._next.append(_WAITING_SECONDS)
+        self._look_in(_WAITING_SECONDS)
 
     def _make_room(self, decisions: Iterable[Decision[_Row]]) -> set[UUID]:
         """End executions to free their places: unstarted ones at once, running ones on request."""
@@ -301,23 +354,6 @@ class _Look:
         abort_on_commit([row[2] for row in running if row[0] in asked])
         waiting = [(row[0], row[2]) for row in found if row not in running]
         return set(transitions.cancel(waiting, CANCELLED))
-
-
-def _decided(standing: Standing, due: Sequence[_Row]) -> Decision[_Row]:
-    """Return the decision on due work; patient work takes the places that the rest leaves."""
-    patient = [row for row in due if row.patient]
-    if not patient:
-        return decide(standing, due)
-    found = decide(standing, [row for row in due if not row.patient])
-    taken = len(found.admit) + len(found.wait)
-    room = 0 if standing.paused else max(0, standing.room(taken + len(patient)) - taken)
-    return Decision(
-        admit=[*found.admit, *patient[:room]],
-        skip=found.skip,
-        # First the one that frees places: it has asked for them.
-        wait=[*found.wait, *patient[room:]],
-        cancel=found.cancel,
-    )
 
 
 def _most(standing: Standing, due: int) -> int:

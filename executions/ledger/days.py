@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import DataError, transaction
 from django.dispatch import Signal
 
-from shared import tenant_scope
+from shared import database_clock, tenant_scope
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.ids import first_id_at, moment_of
@@ -68,7 +68,7 @@ def ensure_days_of(ids: Iterable[UUID]) -> None:
     tables: it asks the system worker for them, and raises Unavailable.
     """
     oldest = moment_of(min(ids))
-    if datetime.now(UTC) - oldest < _SURELY_THERE:
+    if database_clock.now() - oldest < _SURELY_THERE:
         return
     moments = [moment_of(one) for one in ids]
     if missing := missing_days(moments):
@@ -82,7 +82,7 @@ def make_kept_days(days: Iterable[datetime]) -> None:
     """Make the tables of days that have left, and keep them for a week."""
     wanted = list(days)
     make_days(wanted)
-    keep_until(wanted, datetime.now(UTC) + _KEPT_FOR_LATE_ENDS)
+    keep_until(wanted, database_clock.now() + _KEPT_FOR_LATE_ENDS)
 
 
 def blames_a_value(error: Exception) -> bool:

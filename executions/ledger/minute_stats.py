@@ -16,10 +16,14 @@ from typing import NamedTuple
 from uuid import UUID
 
 from executions.choices import Status
-from executions.ledger import totals
+from executions.ledger import objectives, totals
+from executions.ledger.objectives import Objective, Spend
 from executions.models.minute_stat import LATE_ABOVE_MS, START_DELAY_BUCKETS_MS, MinuteStat
 from shared.sql import Asked, run
 from tenants.models import Tenant
+from wire.priorities import BAND_NAMES, band_of
+
+_BANDS = len(BAND_NAMES)
 
 
 class Kind(Enum):
@@ -43,6 +47,19 @@ class Ended(NamedTuple):
     #: Of the attempt, as its row has them: its duration and the bytes of its answer or log.
     milliseconds: int = 0
     recorded_bytes: int = 0
+    priority: int = 5
+    #: Why its first attempt started later than the objective allows, and the own fault that ended
+    #: the attempt; empty where neither is so.
+    late_cause: str = ""
+    own_fault: str = ""
+
+    @property
+    def spends(self) -> list[tuple[Spend, UUID]]:
+        """Return what it spends of the error budgets."""
+        causes = ((Objective.START, self.late_cause), (Objective.SUCCESS, self.own_fault))
+        place = (self.tenant_id, self.minute)
+        band = band_of(self.priority)
+        return [(Spend(*place, what, band, cause), self.id) for what, cause in causes if cause]
 
 
 @dataclass(slots=True)
@@ -58,6 +75,8 @@ class _Minute:
     milliseconds: int = 0
     recorded_bytes: int = 0
     delays: list[int] = field(default_factory=lambda: [0] * (len(START_DELAY_BUCKETS_MS) + 1))
+    #: Starts with a delay, then attempts, by band.
+    by_band: list[int] = field(default_factory=lambda: [0] * (2 * _BANDS))
 
 
 def count(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> None:
@@ -76,6 +95,7 @@ def counting(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> li
     statement adds; made-up history has none.
     """
     minutes: dict[tuple[UUID, datetime], _Minute] = {}
+    spends: list[tuple[Spend, UUID]] = []
     for row in ended:
         minute = minutes.setdefault((row.tenant_id, row.minute), _Minute())
         if row.kind is Kind.RUN:
@@ -89,12 +109,17 @@ def counting(ended: Iterable[Ended], counted: totals.Totals = totals.NONE) -> li
             minute.started += row.attempt == 1
             minute.milliseconds += row.milliseconds
             minute.recorded_bytes += row.recorded_bytes
+            minute.by_band[_BANDS + band_of(row.priority)] += 1
+            if row.late_cause or row.own_fault:
+                spends += row.spends
         if row.attempt == 1 and row.start_delay_ms is not None:
+            minute.by_band[band_of(row.priority)] += 1
             minute.delays[bisect_left(START_DELAY_BUCKETS_MS, row.start_delay_ms)] += 1
             minute.late += row.start_delay_ms > LATE_ABOVE_MS
     if not minutes:
         return []
-    return [("statistics/add_to_minutes", _columns(minutes) | totals.columns(counted))]
+    beside = totals.columns(counted) | objectives.columns(spends)
+    return [("statistics/add_to_minutes", _columns(minutes) | beside)]
 
 
 def prune(before: datetime) -> int:
@@ -132,4 +157,5 @@ def _columns(minutes: dict[tuple[UUID, datetime], _Minute]) -> dict[str, object]
         "attempts": [minute.attempts for minute in minutes.values()],
         "milliseconds": [minute.milliseconds for minute in minutes.values()],
         "recorded_bytes": [minute.recorded_bytes for minute in minutes.values()],
+        "by_band": [f"{{{','.join(map(str, minute.by_band))}}}" for minute in minutes.values()],
     }

@@ -11,11 +11,13 @@ from executions.choices import Status, Trigger
 from executions.ledger import final_log
 from executions.ledger.final_log import Final, LastAttempt
 from executions.ledger.minute_stats import Ended, Kind
-from executions.models.minute_stat import START_TARGET_MS
+from executions.ledger.objectives import late_cause, own_fault
+from executions.models.minute_stat import LATE_ABOVE_MS, START_TARGET_MS
 from shared.notify import wake_schedulers_in
 from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks import transitions as task_transitions
+from tasks.timing_targets import start_targets
 from tasks.versions import FIRST_REDIRECTED, is_of_step
 
 #: Triggers of the runs of a schedule; others end no task.
@@ -59,12 +61,13 @@ class Moved(NamedTuple):
     recorded_bytes: int
     #: From the later of its due time and its handing out to its start; None for leased work.
     waited_ms: float | None
+    priority: int
     #: False where it had ended before; see first_ends.
     first: bool
 
-    @property
-    def ended(self) -> Ended:
-        """The facts that its minute counts."""
+    def ended(self, outcome: str, error_code: str) -> Ended:
+        """Return the facts that its minute counts; the outcome is that of the attempt."""
+        is_leased = self.waited_ms is None
         return Ended(
             self.id,
             self.tenant_id,
@@ -75,13 +78,16 @@ class Moved(NamedTuple):
             Kind.STEP if is_of_step(self.revision) else Kind.TASK,
             self.milliseconds,
             self.recorded_bytes,
+            self.priority,
+            late_cause(self.start_delay_ms, self.waited_ms) if self.attempt == 1 else "",
+            own_fault(outcome, error_code, leased=is_leased) if outcome else "",
         )
 
     @property
     def late_ms(self) -> float | None:
-        """How late its first attempt, which has just ended, had started; None within the target."""
+        """How late its first attempt, which has just ended, had started; None where in time."""
         delay_ms = self.start_delay_ms
-        if delay_ms is None or delay_ms <= START_TARGET_MS or self.attempt != 1:
+        if delay_ms is None or delay_ms <= LATE_ABOVE_MS or self.attempt != 1:
             return None
         return delay_ms
 
@@ -100,10 +106,19 @@ class Moved(NamedTuple):
 
 
 def note_lines(moved: Sequence[Moved], attempts: Sequence[LastAttempt]) -> None:
-    """Log, on commit, the ends without success and the late starts of one batch."""
+    """Log, on commit, the ends without success and the starts over their target of one batch."""
     final_log.note_ended([row.final for row in moved if row.without_success], attempts)
-    late = [(row.final, ms) for row in moved if (ms := row.late_ms) is not None]
-    final_log.note_late(late, attempts)
+    late = [(row, ms) for row in moved if (ms := row.late_ms) is not None]
+    if late:
+        # Nothing is asked where all started in time. A step has no target of its own.
+        own = start_targets({row.task_id for row, _ in late})
+        usual = START_TARGET_MS / 1000
+        over = [
+            (row.final, ms)
+            for row, ms in late
+            if ms > 1000 * (usual if is_of_step(row.revision) else own.get(row.task_id, usual))
+        ]
+        final_log.note_late(over, attempts)
 
 
 class _Said(NamedTuple):

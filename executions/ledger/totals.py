@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from executions.choices import Status
+from executions.ledger.objectives import own_fault
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
 from shared.sql import rows, run
 from shared.sql_arrays import of_integers, of_texts
@@ -60,17 +61,24 @@ _WAITS = _names("waiting", START_DELAY_BUCKETS_MS)
 _DURATIONS = _names("duration", DURATION_BUCKETS_MS)
 
 
-def of_attempts(moved: Iterable[Moved], finishes: Iterable[Finish]) -> dict[str, int]:
-    """Return the totals of executions whose attempt has just ended, or that failed without one.
+def reports_of(finishes: Iterable[Finish]) -> dict[UUID, Finish]:
+    """Return what was reported of each execution: of several outcomes, the one that moved it.
 
-    ``moved`` are the rows that really moved. An execution may have a stale outcome in the batch,
-    too: the one with the higher token is the one that moved it.
+    An execution may have a stale outcome in the batch, too: the one with the higher token counts.
     """
     reported: dict[UUID, Finish] = {}
     for one in finishes:
         other = reported.get(one.execution_id)
         if other is None or one.token > other.token:
             reported[one.execution_id] = one
+    return reported
+
+
+def of_attempts(moved: Iterable[Moved], reported: Mapping[UUID, Finish]) -> dict[str, int]:
+    """Return the totals of executions whose attempt has just ended, or that failed without one.
+
+    ``moved`` are the rows that really moved, and ``reported`` the outcomes that moved them.
+    """
     found: dict[str, int] = {}
     add = found.get
     for row in moved:
@@ -81,9 +89,14 @@ def of_attempts(moved: Iterable[Moved], finishes: Iterable[Finish]) -> dict[str,
             kind = "step" if is_of_step(row.revision) else "task"
             name = f"ended/{kind}/{status.lower()}"
             found[name] = add(name, 0) + 1
-        outcome = reported[row.id].outcome
+        report = reported[row.id]
+        outcome = report.outcome
         if not outcome or not row.attempt:
             continue
+        fault = own_fault(outcome, report.error_code, leased=row.waited_ms is None)
+        if fault:
+            name = f"own_faults/{fault}"
+            found[name] = add(name, 0) + 1
         name = f"attempts/{outcome.lower()}"
         found[name] = add(name, 0) + 1
         name = _DURATIONS[bisect_left(DURATION_BUCKETS_MS, row.milliseconds)]

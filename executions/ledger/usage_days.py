@@ -1,9 +1,10 @@
-"""Add up the minute statistics by day, which makes the usage that is charged back.
+"""Add up the minute statistics: by day, which makes the usage that is charged back, and by hour.
 
 Housekeeping calls it before it prunes minutes. A day is added up from its minutes, never counted
 on, so a repeat changes nothing. An outcome that is recorded late belongs to the minute in which
 its attempt ended: the last days are added up each time, and each day once more before its minutes
-go. Only an outcome that is recorded after that is in no day.
+go. Only an outcome that is recorded after that is in no day. Hours, for the objectives, are added
+up with their days.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from django.db.models import Max
 
+from executions.ledger import objectives
 from executions.models import UsageDay
 from shared.conf import conf
 from shared.sql import run
@@ -23,7 +25,7 @@ _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def roll_up(now: datetime, oldest: datetime) -> datetime:
-    """Store the usage of the days that may have changed; return the first minute to keep.
+    """Store the days, and their hours, that may have changed; return the first minute to keep.
 
     ``oldest`` is the end of the retention. Minutes are kept by whole days, so that a day always
     has all of its minutes or none.
@@ -34,8 +36,9 @@ def roll_up(now: datetime, oldest: datetime) -> datetime:
     if latest is not None:
         since = datetime.combine(min(latest, now.date()), time(), UTC) - KEPT_DAYS * _DAY
     until = midnight(now) + 2 * _DAY
-    run("usage/roll_up_days", {"since": _FIRST, "until": before})
-    run("usage/roll_up_days", {"since": max(since, before), "until": until})
+    for first, end in ((_FIRST, before), (max(since, before), until)):
+        run("usage/roll_up_days", {"since": first, "until": end})
+        objectives.roll_up(first, end)
     return before
 
 

@@ -11,6 +11,8 @@ from executions.models.erasure import Erasure
 from executions.models.execution import Execution
 from executions.models.metric_total import MetricTotal
 from executions.models.minute_stat import MinuteStat
+from executions.models.objective_count import ObjectiveCount
+from executions.models.objective_hour import ObjectiveHour
 from executions.models.partition_lease import PartitionLease
 from executions.models.pool import Pool
 from executions.models.scheduler_node import SchedulerNode
@@ -33,6 +35,8 @@ __all__ = [
     "Execution",
     "MetricTotal",
     "MinuteStat",
+    "ObjectiveCount",
+    "ObjectiveHour",
     "PartitionLease",
     "Pool",
     "SchedulerNode",

@@ -15,16 +15,17 @@ from tasks.choices import CONCURRENCY_KEY_LENGTH
 class Execution(models.Model):
     """An expected instant and its outcome; the unit of dispatch.
 
-    ``scheduled_for`` is the nominal time, ``due_at`` the time after jitter and backoff; they
-    never mix. ``attempt`` counts attempts started. The table has two parts, which PostgreSQL keeps
-    apart by ``status``: ``open_executions`` has the unfinished ones; ``ended_executions`` has the
-    ended ones, written once, in days by the first 48 bits of ``id``, the nominal millisecond. A
-    filter by status reads one part, no filter both. Each part has indexes of its own, which
-    migrations make; there are no foreign keys in the database. A span row covers ``span_count``
-    instants up to ``span_last`` that did not run, with one reason. While ``gated`` (and ``held``
-    with it) an execution waits for its turn: only the gate admits it, when the overlap policy and
-    the limit of its task, or of its bulk job, allow. From then until its end it is ``counted``: it
-    takes one of the places that these allow. ``series_id`` is the bulk job that made it.
+    ``scheduled_for`` is the nominal time, ``due_at`` the time after jitter and backoff; they never
+    mix. ``attempt`` counts attempts started. The table has two parts, which PostgreSQL keeps apart
+    by ``status``: ``open_executions`` has the unfinished ones; ``ended_executions`` has the ended
+    ones, written once, in days by the first 48 bits of ``id``, the nominal millisecond. A filter by
+    status reads one part, no filter both. Each part has indexes of its own, which migrations make;
+    there are no foreign keys in the database. A span row covers ``span_count`` instants up to
+    ``span_last`` that did not run, with one reason. While ``gated`` (and ``held`` with it) an
+    execution waits for its turn: only the gate admits it, when the overlap policy and the limit of
+    its task, or of its bulk job, allow. From then until its end it is ``counted``: it takes one of
+    the places that these allow. ``gave_way`` marks a run that was counted and has given its place
+    to another one: it waits for its turn again. ``series_id`` is the bulk job that made it.
     ``destination`` is the host that a webhook calls; while ``parked`` the execution is due and
     waits for capacity of its destination. ``accepted_at`` is when a job went on without a worker of
     ours, at a receiver that answered 202 or a worker that has leased it: from then on heartbeats
@@ -96,6 +97,8 @@ class Execution(models.Model):
         max_length=CONCURRENCY_KEY_LENGTH, null=True, db_collation="C"
     )
     key_place = models.SmallIntegerField(null=True)
+    #: True or null, which takes no space.
+    gave_way = models.BooleanField(null=True)
     span_last = models.DateTimeField(null=True)
     span_count = models.PositiveBigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())

@@ -21,6 +21,7 @@ class UnownedStretch(models.Model):
 
     class Meta:
         db_table = "unowned_stretches"
+        verbose_name_plural = "unowned stretches"
         indexes = [
             models.Index(fields=["partition", "-until"], name="unowned_stretches_idx"),
             models.Index(

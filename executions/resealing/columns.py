@@ -111,6 +111,15 @@ COLUMNS: tuple[Column, ...] = (
         contexts.push_subscription_context,
         Owner("membership_id", "memberships"),
     ),
+    Column("alert_channels", "sealed_url", _ID, _ID, contexts.alert_channel_context),
+    Column(
+        "push_subscriptions",
+        "sealed_endpoint",
+        _ID,
+        _ID,
+        contexts.push_endpoint_context,
+        Owner("membership_id", "memberships"),
+    ),
     Column("event_subscriptions", "sealed_url", _ID, _ID, contexts.event_subscription_context),
     Column("idempotency_records", "sealed_body", _ID, ("key",), contexts.idempotency_context),
 )

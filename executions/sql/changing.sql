@@ -9,9 +9,13 @@ ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: remove_prepared
 -- Removes prepared rows that the new schedule does not have: expectations of a schedule that no
--- longer exists.
-DELETE FROM open_executions e
-WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
+-- longer exists. Returns how many of each task the gate had let through.
+WITH removed AS (
+    DELETE FROM open_executions e
+    WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
+    RETURNING e.task_id, e.counted OR e.gave_way IS TRUE AS counted
+)
+SELECT task_id, count(*) FROM removed WHERE counted GROUP BY task_id
 
 -- name: remove_excluded
 -- Removes instants that a calendar excluded ahead of their time: the scheduler decides on them
@@ -57,7 +61,7 @@ WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING' AND e.task_id = d.task_id
 -- how many of each had been let through before.
 WITH changed AS (
     UPDATE open_executions e
-    SET gated = t.limited, counted = false,
+    SET gated = t.limited, counted = false, gave_way = NULL,
         held = t.limited OR t.status = 'PAUSED' OR coalesce(e.key_place <= 0, false),
         reason = CASE WHEN e.reason = 'tenant_limit' THEN '' ELSE e.reason END,
         due_at = CASE WHEN e.key_place > 0 AND t.limited THEN least(e.due_at, e.scheduled_for)
@@ -69,7 +73,7 @@ WITH changed AS (
     FROM tasks t
     WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
       AND e.trigger = 'schedule' AND t.id = e.task_id AND e.gated <> t.limited
-    RETURNING e.task_id, old.counted
+    RETURNING e.task_id, old.counted OR old.gave_way IS TRUE AS counted
 )
 SELECT task_id, count(*) FILTER (WHERE counted) FROM changed GROUP BY task_id
 

@@ -133,7 +133,7 @@ SELECT id, tenant_id, final, number,
        coalesce(octet_length(sealed), 0),
        CASE WHEN pool NOT LIKE 'pull.%%'
             THEN extract(epoch FROM began_at - greatest(due_at, queued_at))::float8 * 1000 END,
-       id IN (SELECT id FROM kept)
+       priority, id IN (SELECT id FROM kept)
 FROM ended
 
 -- name: try_again
@@ -167,7 +167,7 @@ moved AS (
         WHEN e.status IN ('QUEUED', 'RUNNING') AND e.cancel_requested_at IS NULL THEN true
         ELSE false END
     RETURNING e.id, e.tenant_id, e.task_id, e.trigger, e.revision, e.attempt, e.fencing_token,
-              e.worker, e.pool, e.start_delay_ms, e.queued_at, old.due_at AS was_due,
+              e.worker, e.pool, e.priority, e.start_delay_ms, e.queued_at, old.due_at AS was_due,
               old.key_place = 1 AS leaves, e.trace_context
 ), tried AS (
     INSERT INTO attempts (
@@ -192,7 +192,7 @@ SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
        coalesce(octet_length(o.sealed), 0),
        CASE WHEN m.pool NOT LIKE 'pull.%%'
             THEN extract(epoch FROM o.started_at - greatest(m.was_due, m.queued_at))::float8 * 1000
-            END, true
+            END, m.priority, true
 FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
 
 -- name: lock_free
@@ -318,7 +318,7 @@ SELECT m.id, m.task_id, t.run_id FROM marked m LEFT JOIN told t ON t.execution_i
 -- finish. Primary keys of the days between the bounds.
 SELECT e.id, e.tenant_id, e.status, e.attempt, NULL::float8, date_trunc('minute', e.finished_at, 'UTC'),
        e.task_id, e.trigger, e.revision, e.finished_at, NULL::uuid, true, e.reason, e.trace_context,
-       e.run_id, 0, 0, NULL::float8, true
+       e.run_id, 0, 0, NULL::float8, e.priority, true
 FROM ended_executions e
 WHERE e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
   AND e.attempt = 0 AND e.finished_at = now()

@@ -49,3 +49,12 @@ SELECT count(*), count(DISTINCT (e.tenant_id, e.pool)),
 FROM open_executions e
 WHERE e.status IN ('PENDING', 'RETRYING')
   AND NOT e.held AND NOT e.parked AND e.pool LIKE 'pull.%%' AND e.due_at <= now()
+
+-- name: parked
+-- Counts due work that waits for its destination, and the destinations of all tenants, and returns
+-- for how many seconds the oldest has waited. Index open_executions_parked_idx.
+SELECT count(*), count(DISTINCT (e.tenant_id, e.destination)),
+       extract(epoch FROM now() - min(e.due_at))::float8
+FROM open_executions e
+WHERE e.status IN ('PENDING', 'RETRYING')
+  AND NOT e.held AND e.parked AND e.due_at <= now()

@@ -1,9 +1,16 @@
 -- name: groups
--- Returns the groups with gated work in the owned partitions, behind a task: when the first and the
--- next of it are due, the number of due rows, and of all rows read. Reads up to ``limit`` rows: the
--- last task may have more. Index open_executions_gated_idx in its own order.
-SELECT w.task_id, w.series_id, min(w.due_at), min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
-       count(*) FILTER (WHERE w.due_at <= %(now)s), count(*)
+-- Returns the groups with gated work in the owned partitions, behind a task: the number of rows due
+-- now, and when the next is; the same for ``ahead``, a moment to come; all rows read; and whether a
+-- budget alone decides on the group. Reads up to ``limit`` rows: the last task may have more. Index
+-- open_executions_gated_idx in its own order, then primary keys.
+SELECT w.task_id, w.series_id,
+       count(*) FILTER (WHERE w.due_at <= %(now)s), min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
+       count(*) FILTER (WHERE w.due_at <= %(ahead)s),
+       min(w.due_at) FILTER (WHERE w.due_at > %(ahead)s), count(*),
+       w.series_id IS NULL AND EXISTS (
+           SELECT FROM task_budgets b JOIN tasks t ON t.id = b.task_id
+           WHERE b.task_id = w.task_id AND t.schedule ->> 'max_concurrent' IS NULL
+             AND coalesce(t.schedule ->> 'overlap_policy', 'allow') = 'allow')
 FROM (
     SELECT e.task_id, e.series_id, e.due_at FROM open_executions e
     WHERE e.status = 'PENDING' AND e.gated
@@ -43,9 +50,14 @@ WITH RECURSIVE series AS (
         ORDER BY e.due_at LIMIT %(limit)s
     ) AS d
 )
-SELECT %(task)s::uuid, w.series_id, min(w.due_at),
-       min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
-       count(*) FILTER (WHERE w.due_at <= %(now)s), count(*)
+SELECT %(task)s::uuid, w.series_id,
+       count(*) FILTER (WHERE w.due_at <= %(now)s), min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
+       count(*) FILTER (WHERE w.due_at <= %(ahead)s),
+       min(w.due_at) FILTER (WHERE w.due_at > %(ahead)s), count(*),
+       w.series_id IS NULL AND EXISTS (
+           SELECT FROM task_budgets b JOIN tasks t ON t.id = b.task_id
+           WHERE b.task_id = %(task)s AND t.schedule ->> 'max_concurrent' IS NULL
+             AND coalesce(t.schedule ->> 'overlap_policy', 'allow') = 'allow')
 FROM waiting w
 GROUP BY w.series_id
 
@@ -82,15 +94,17 @@ LEFT JOIN LATERAL (
 ORDER BY g.task_id, g.series_id, a.id
 
 -- name: lock_due
--- Locks the first due work of each group, up to ``most`` rows, against edit, pause and cancel.
+-- Locks the first work of each group that is due by a moment of the group, up to ``most`` rows,
+-- against edit, pause and cancel.
 -- Leaves out a group on which another scheduler decides in this moment, even one that wrongly
 -- believes that it owns the partition: the advisory lock ends with the transaction and allows one
 -- scheduler at a time to count and admit. The partition must still be this owner's under this
 -- epoch. Skips rows that another session changes, without waiting. Index open_executions_gated_idx.
 WITH taken AS MATERIALIZED (
-    SELECT g.task_id, g.series_id, g.most
-    FROM unnest(%(tasks)s::uuid[], %(series)s::uuid[], %(most)s::integer[])
-         AS g (task_id, series_id, most)
+    SELECT g.task_id, g.series_id, g.most, g.until
+    FROM unnest(
+        %(tasks)s::uuid[], %(series)s::uuid[], %(most)s::integer[], %(until)s::timestamptz[]
+    ) AS g (task_id, series_id, most, until)
     CROSS JOIN LATERAL (SELECT t.partition FROM tasks t WHERE t.id = g.task_id OFFSET 0) AS t
     WHERE t.partition = ANY(ARRAY(
         SELECT l.partition FROM partition_leases l
@@ -101,25 +115,27 @@ WITH taken AS MATERIALIZED (
       AND pg_try_advisory_xact_lock(
         hashtextextended(g.task_id::text || coalesce(g.series_id::text, ''), 727302))
 ), of_schedules AS (
-    SELECT d.id, d.due_at, d.trigger, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
-        SELECT e.id, e.due_at, e.trigger FROM open_executions e
+    SELECT d.id, d.due_at, d.trigger, d.gave_way, g.task_id, g.series_id
+    FROM taken g CROSS JOIN LATERAL (
+        SELECT e.id, e.due_at, e.trigger, e.gave_way FROM open_executions e
         WHERE e.status = 'PENDING' AND e.gated
-          AND e.task_id = g.task_id AND e.series_id IS NULL AND e.due_at <= %(now)s
+          AND e.task_id = g.task_id AND e.series_id IS NULL AND e.due_at <= g.until
         ORDER BY e.due_at, e.id LIMIT g.most
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
     WHERE g.series_id IS NULL
 ), of_series AS (
-    SELECT d.id, d.due_at, d.trigger, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
-        SELECT e.id, e.due_at, e.trigger FROM open_executions e
+    SELECT d.id, d.due_at, d.trigger, d.gave_way, g.task_id, g.series_id
+    FROM taken g CROSS JOIN LATERAL (
+        SELECT e.id, e.due_at, e.trigger, e.gave_way FROM open_executions e
         WHERE e.status = 'PENDING' AND e.gated
-          AND e.task_id = g.task_id AND e.series_id = g.series_id AND e.due_at <= %(now)s
+          AND e.task_id = g.task_id AND e.series_id = g.series_id AND e.due_at <= g.until
         ORDER BY e.due_at, e.id LIMIT g.most
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
     WHERE g.series_id IS NOT NULL
 )
-SELECT task_id, series_id, id, due_at, trigger
+SELECT task_id, series_id, id, due_at, trigger, gave_way IS TRUE
 FROM (SELECT * FROM of_schedules UNION ALL SELECT * FROM of_series) AS d
 ORDER BY task_id, series_id, due_at, id
 
@@ -135,7 +151,7 @@ ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
 -- because it could not start before; its nominal time stays. Work of a task that is paused in this
 -- moment stays on hold, and work with a key waits for a place of the key.
 UPDATE open_executions e
-SET gated = false, counted = true,
+SET gated = false, counted = true, gave_way = NULL,
     held = t.status = 'PAUSED' OR coalesce(e.key_place <= 0, false),
     key_place = CASE WHEN e.key_place = 0 AND t.status = 'PAUSED' THEN -1 ELSE e.key_place END,
     due_at = CASE WHEN o.waited THEN greatest(e.due_at, clock_timestamp()) ELSE e.due_at END
@@ -178,8 +194,8 @@ WITH taken AS MATERIALIZED (
               WHERE n.id = %(node)s AND n.lease_expires_at > now())))
       AND pg_try_advisory_xact_lock(hashtextextended(t.id::text, 727302))
 )
-SELECT d.id, d.trigger, d.run_id IS NOT NULL FROM taken k CROSS JOIN LATERAL (
-    SELECT e.id, e.trigger, e.run_id, e.due_at FROM open_executions e
+SELECT d.id, d.run_id IS NOT NULL FROM taken k CROSS JOIN LATERAL (
+    SELECT e.id, e.run_id, e.due_at FROM open_executions e
     WHERE e.counted AND e.task_id = k.id AND e.series_id IS NULL AND e.status = 'PENDING'
       AND e.step IS NULL AND (e.held OR e.reason <> '') AND e.reason <> 'tenant_suspended'
     ORDER BY e.run_id IS NOT NULL, e.due_at DESC, e.id DESC LIMIT %(limit)s
@@ -199,9 +215,10 @@ FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: put_back
 -- Lets locked runs that have not begun wait for the gate again, with no place: neither of their task
--- nor of their key. Primary key.
+-- nor of their key. The mark keeps the overlap policy from judging them as if they came now, and their
+-- budget from counting them again. Primary key.
 UPDATE open_executions e
-SET gated = true, counted = false, held = true,
+SET gated = true, counted = false, held = true, gave_way = true,
     reason = CASE WHEN e.reason = 'tenant_limit' THEN '' ELSE e.reason END,
     due_at = CASE WHEN e.key_place > 0
                   THEN least(e.due_at, CASE e.trigger WHEN 'schedule' THEN e.scheduled_for
@@ -223,7 +240,7 @@ WITH gone AS (
     INSERT INTO ended_executions
     SELECT r.* FROM gone g CROSS JOIN LATERAL jsonb_populate_record(g.e, jsonb_build_object(
         'status', 'SKIPPED', 'reason', %(reason)s::text, 'finished_at', now(), 'gated', false,
-        'held', false, 'key_place', NULL)) AS r
+        'held', false, 'key_place', NULL, 'gave_way', NULL)) AS r
     ON CONFLICT (id) DO NOTHING RETURNING id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)

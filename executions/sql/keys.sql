@@ -39,17 +39,36 @@ WHERE pg_try_advisory_xact_lock(hashtextextended(k.tenant_id::text || ' ' || k.k
 
 -- name: due
 -- Returns of each key the places taken, and its first due work in order, with the number that its
--- task allows, whether it wants strict order, and the partition whose scheduler dispatches it. Indexes
--- as above.
+-- task allows, whether it wants strict order, the partition whose scheduler dispatches it, and whether
+-- it needs a place among the runs of its tenant. Indexes as above.
 SELECT k.number, (
     SELECT count(*) FROM open_executions e
     WHERE e.key_place > 0 AND e.tenant_id = k.tenant_id AND e.concurrency_key = k.key
-), d.id, d.due_at, coalesce(t.concurrency_max, 1), coalesce(t.concurrency_fifo, false), d.partition
+), d.id, d.due_at, coalesce(t.concurrency_max, 1), coalesce(t.concurrency_fifo, false), d.partition,
+    d.pool = 'workflow' AND d.run_id IS NULL
+FROM unnest(%(numbers)s::int[], %(tenants)s::uuid[], %(keys)s::text[])
+    AS k (number, tenant_id, key)
+CROSS JOIN LATERAL (
+    SELECT e.id, e.due_at, e.task_id, e.partition, e.pool, e.run_id FROM open_executions e
+    WHERE e.key_place = 0 AND NOT e.gated
+      AND e.tenant_id = k.tenant_id AND e.concurrency_key = k.key AND e.due_at <= %(now)s
+    ORDER BY e.due_at, e.task_id, e.id LIMIT %(limit)s
+) AS d
+LEFT JOIN tasks t ON t.id = d.task_id
+ORDER BY k.number, d.due_at, d.task_id, d.id
+
+-- name: needed
+-- Returns of each key the first due runs that steps or retries have asked for, as due does: in strict
+-- order only these pass a run that waits for its tenant, since a run under way may wait for them.
+-- Index open_executions_key_waiting_idx or open_executions_run_waits_idx.
+SELECT k.number, d.id, d.due_at, coalesce(t.concurrency_max, 1),
+       coalesce(t.concurrency_fifo, false), d.partition
 FROM unnest(%(numbers)s::int[], %(tenants)s::uuid[], %(keys)s::text[])
     AS k (number, tenant_id, key)
 CROSS JOIN LATERAL (
     SELECT e.id, e.due_at, e.task_id, e.partition FROM open_executions e
     WHERE e.key_place = 0 AND NOT e.gated
+      AND e.pool = 'workflow' AND e.status = 'PENDING' AND e.held AND e.run_id IS NOT NULL
       AND e.tenant_id = k.tenant_id AND e.concurrency_key = k.key AND e.due_at <= %(now)s
     ORDER BY e.due_at, e.task_id, e.id LIMIT %(limit)s
 ) AS d

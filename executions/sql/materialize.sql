@@ -91,6 +91,20 @@ FROM unnest(%(partitions)s::smallint[], %(until)s::timestamptz[]) AS p (partitio
 WHERE k.partition = p.partition AND NOT k.held AND k.execution_id IS NOT NULL
   AND k.next_run_at < p.until
 
+-- part: missed
+-- Counts instants that passed without a scheduler against the objective of success, by tenant and
+-- band, as totals count them; one that was replayed has run. By new rows: a session that updated the
+-- tenant's minute could deadlock with another one.
+missed AS (
+    INSERT INTO objective_counts (
+        tenant_id, at, objective, band, cause, counted, bad, execution_id)
+    SELECT m.tenant_id, date_trunc('minute', now(), 'UTC'), 'success',
+           CASE WHEN m.priority <= 2 THEN 0 WHEN m.priority <= 6 THEN 1 ELSE 2 END, m.reason,
+           sum(m.instants), sum(m.instants), max(m.id::text)::uuid
+    FROM made m WHERE m.reason LIKE 'misfire_%%' AND m.reason <> 'misfire_replayed'
+    GROUP BY 1, 2, 3, 4, 5
+)
+
 -- name: insert_open
 -- Inserts one PENDING row per instant, at most once for any number of schedulers: the id is derived
 -- and unique, and the partition must still be this owner's under this epoch. Cursors move under the
@@ -133,7 +147,7 @@ WITH planned AS (
            CASE WHEN o.concurrency_key IS NOT NULL THEN 0 END
     FROM owned o WHERE o.id NOT IN (SELECT k.id FROM known k)
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, tenant_id, task_id, reason
+    RETURNING id, tenant_id, task_id, reason, priority, 1 AS instants
 ), logged AS (
     INSERT INTO events (tenant_id, name, subjects, tasks)
     SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)
@@ -145,7 +159,7 @@ WITH planned AS (
         VALUES ('scheduled/schedule'), ('missed/' || substring(r.reason FROM '^misfire_(.*)'))
     ) AS s (series)
     WHERE s.series IS NOT NULL HAVING count(*) > 0
-)
+), -- parts: missed
 SELECT count(*) FROM made
 
 -- name: insert_unstarted
@@ -186,16 +200,16 @@ WITH planned AS (
            o.span_last, o.span_count, o.trace_context, now()
     FROM owned o WHERE o.id NOT IN (SELECT k.id FROM known k)
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, tenant_id, task_id, status, reason, span_count
+    RETURNING id, tenant_id, task_id, status, reason, priority, coalesce(span_count, 1) AS instants
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT tenant_id, 'execution.' || lower(status), id, task_id FROM made
 ), counted AS (
     INSERT INTO metric_totals (series, counts)
     SELECT array_agg('missed/' || substring(m.reason FROM '^misfire_(.*)')),
-           array_agg(coalesce(m.span_count, 1))
+           array_agg(m.instants)
     FROM made m WHERE m.reason LIKE 'misfire_%%' HAVING count(*) > 0
-)
+), -- parts: missed
 SELECT count(*) FROM made
 
 -- name: already_ended
@@ -353,7 +367,7 @@ judged AS MATERIALIZED (
 WITH -- parts: unbegun
 removed AS (
     DELETE FROM open_executions e WHERE e.id = ANY(ARRAY(SELECT id FROM waiting))
-    RETURNING e.task_id, e.counted
+    RETURNING e.task_id, e.counted OR e.gave_way IS TRUE AS counted
 ), passed AS (
     DELETE FROM ended_executions e USING judged j
     WHERE e.task_id = j.id AND e.id >= %(low)s AND e.id < %(high)s AND e.scheduled_for >= j.first

@@ -19,7 +19,8 @@ ORDER BY t.id FOR NO KEY UPDATE
 -- name: unplan
 -- Removes expectations of the schedule that lie ahead, and sets each cursor back before them: the
 -- scheduler meets and counts those instants again, so their count is taken back. The rows are
--- locked. Index open_executions_of_task_idx; no such row has an id below that of now.
+-- locked. Returns how many of each task the gate had let through. Index open_executions_of_task_idx;
+-- no such row has an id below that of now.
 WITH first AS (
     SELECT e.task_id, min(e.scheduled_for) AS scheduled_for FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
@@ -38,6 +39,7 @@ WITH first AS (
     DELETE FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.scheduled_for > %(now)s
+    RETURNING e.task_id, e.counted OR e.gave_way IS TRUE AS counted
 ), moved AS (
     UPDATE task_cursors k
     SET next_run_at = least(k.next_run_at, c.scheduled_for), execution_id = NULL,
@@ -45,12 +47,14 @@ WITH first AS (
     FROM counted c
     WHERE k.task_id = c.task_id
     RETURNING k.task_id
+), come_back AS (
+    -- The cursors of one-time tasks were deleted.
+    INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
+    SELECT t.id, t.tenant_id, t.partition, c.scheduled_for, 0, true
+    FROM counted c JOIN tasks t ON t.id = c.task_id
+    WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = c.task_id)
 )
--- The cursors of one-time tasks were deleted.
-INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
-SELECT t.id, t.tenant_id, t.partition, c.scheduled_for, 0, true
-FROM counted c JOIN tasks t ON t.id = c.task_id
-WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = c.task_id)
+SELECT r.task_id, count(*) FROM removed r WHERE r.counted GROUP BY r.task_id
 
 -- name: held_tasks
 -- Returns up to ``limit`` tasks that a pause holds. Index tasks_of_pause_idx.

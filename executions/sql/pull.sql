@@ -73,7 +73,7 @@ WITH due AS MATERIALIZED (
     WHERE e.id = c.id
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.priority, e.sealed_payload,
-              e.destination, e.lost_count, e.sealed_progress
+              e.destination, e.lost_count, e.sealed_progress, e.trace_context
 ), logged AS (
     INSERT INTO events (tenant_id, name, subjects, tasks)
     SELECT tenant_id, 'execution.queued', array_agg(id), array_agg(task_id)
@@ -82,7 +82,8 @@ WITH due AS MATERIALIZED (
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
        m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
        r.definition -> 'target', r.definition -> 'retry_policy', r.sealed,
-       m.destination, m.lost_count, m.sealed_progress, NULL::jsonb
+       m.destination, m.lost_count, m.sealed_progress, NULL::jsonb, NULL::integer, NULL::float8,
+       NULL::boolean, m.trace_context
 FROM moved m
 JOIN task_revisions r ON r.task_id = m.task_id AND r.version = m.revision
 ORDER BY m.priority, m.due_at

@@ -1,28 +1,49 @@
--- name: add_to_minutes
--- Adds a batch's counts to the minutes of its tenants. In order of the primary key, which prevents
--- the deadlock of two recorders that share minutes. Adds its totals for metrics, as totals/add does:
--- a statement of their own would cost a batch another round trip.
-WITH counted AS (
+-- part: counted
+-- Adds the totals of a batch for metrics, as totals/add does.
+counted AS (
     INSERT INTO metric_totals (series, counts)
     SELECT %(series)s::text[], %(counts)s::bigint[] WHERE %(series)s::text[] <> '{}'
 )
+
+-- part: spent
+-- Adds what a batch spent of error budgets, by new rows; most batches spend nothing.
+spent AS (
+    INSERT INTO objective_counts (
+        tenant_id, at, objective, band, cause, counted, bad, execution_id)
+    SELECT p.tenant_id, p.at, p.objective, p.band, p.cause, 0, p.bad, p.execution_id
+    FROM unnest(
+        %(spent_by)s::uuid[], %(spent_at)s::timestamptz[], %(spent_of)s::text[],
+        %(spent_bands)s::bigint[], %(spent_causes)s::text[], %(spent)s::bigint[],
+        %(spent_examples)s::uuid[]
+    ) AS p (tenant_id, at, objective, band, cause, bad, execution_id)
+)
+
+-- name: add_to_minutes
+-- Adds a batch's counts to the minutes of its tenants. In order of the primary key, which prevents
+-- the deadlock of two recorders that share minutes. Adds its totals for metrics and what it spent of
+-- error budgets: statements of their own would cost a batch other round trips.
+WITH -- parts: counted, spent
+added AS (
+    SELECT * FROM unnest(
+        %(tenants)s::uuid[], %(minutes)s::timestamptz[], %(succeeded)s::integer[],
+        %(failed)s::integer[], %(retried)s::integer[], %(cancelled)s::integer[],
+        %(late)s::integer[], %(delays)s::text[], %(steps_succeeded)s::integer[],
+        %(steps_failed)s::integer[], %(runs_succeeded)s::integer[], %(runs_failed)s::integer[],
+        %(started)s::integer[], %(attempts)s::integer[], %(milliseconds)s::bigint[],
+        %(recorded_bytes)s::bigint[], %(by_band)s::text[]
+    ) AS s (tenant_id, minute, succeeded, failed, retried, cancelled, late, delays, steps_succeeded,
+            steps_failed, runs_succeeded, runs_failed, started, attempts, milliseconds,
+            recorded_bytes, by_band)
+)
 INSERT INTO minute_stats AS kept (
     tenant_id, minute, succeeded, failed, retried, cancelled, late, start_delays, steps_succeeded,
-    steps_failed, runs_succeeded, runs_failed, started, attempts, execution_ms, recorded_bytes
+    steps_failed, runs_succeeded, runs_failed, started, attempts, execution_ms, recorded_bytes,
+    by_band
 )
 SELECT s.tenant_id, s.minute, s.succeeded, s.failed, s.retried, s.cancelled, s.late,
        s.delays::integer[], s.steps_succeeded, s.steps_failed, s.runs_succeeded, s.runs_failed,
-       s.started, s.attempts, s.milliseconds, s.recorded_bytes
-FROM unnest(
-    %(tenants)s::uuid[], %(minutes)s::timestamptz[], %(succeeded)s::integer[],
-    %(failed)s::integer[], %(retried)s::integer[], %(cancelled)s::integer[],
-    %(late)s::integer[], %(delays)s::text[], %(steps_succeeded)s::integer[],
-    %(steps_failed)s::integer[], %(runs_succeeded)s::integer[], %(runs_failed)s::integer[],
-    %(started)s::integer[], %(attempts)s::integer[], %(milliseconds)s::bigint[],
-    %(recorded_bytes)s::bigint[]
-) AS s (tenant_id, minute, succeeded, failed, retried, cancelled, late, delays, steps_succeeded,
-        steps_failed, runs_succeeded, runs_failed, started, attempts, milliseconds,
-        recorded_bytes)
+       s.started, s.attempts, s.milliseconds, s.recorded_bytes, s.by_band::integer[]
+FROM added s
 ORDER BY s.tenant_id, s.minute
 ON CONFLICT (tenant_id, minute) DO UPDATE
 SET succeeded = kept.succeeded + EXCLUDED.succeeded,
@@ -41,7 +62,10 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
     start_delays = ARRAY(
         SELECT coalesce(a, 0) + coalesce(b, 0)
         FROM unnest(kept.start_delays, EXCLUDED.start_delays) WITH ORDINALITY AS z (a, b, n)
-        ORDER BY n)
+        ORDER BY n),
+    by_band = ARRAY(
+        SELECT coalesce(a, 0) + coalesce(b, 0)
+        FROM unnest(kept.by_band, EXCLUDED.by_band) WITH ORDINALITY AS z (a, b, n) ORDER BY n)
 
 -- name: open_work
 -- Counts a tenant's open work at this moment: due, late (queued work too), queued, running,

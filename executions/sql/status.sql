@@ -1,8 +1,8 @@
 -- name: open_work
--- Counts work that is due, late, queued, running or RETRYING (work on hold too). Work that waits
--- for its destination is due. Work for a tenant's own workers is due, but never late. Indexes
--- open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and
--- open_executions_leased_idx.
+-- Counts work that is due, late, queued, running or RETRYING (work on hold too), and the due work
+-- that waits for its destination, or for a tenant's own workers; such work is due, but never late.
+-- Indexes open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx,
+-- open_executions_leased_idx and open_executions_pull_idx.
 WITH parked AS MATERIALIZED (
     SELECT e.status, e.due_at FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING')
@@ -17,7 +17,6 @@ SELECT
      WHERE e.status IN ('PENDING', 'RETRYING')
        AND NOT e.held AND NOT e.parked AND e.due_at <= now() - %(late)s * interval '1 second'
        AND e.pool NOT LIKE 'pull.%%')
-    + (SELECT count(*) FROM parked WHERE due_at <= now() - %(late)s * interval '1 second')
     + (SELECT count(*) FROM open_executions e
        WHERE e.status = 'QUEUED'
          AND e.due_at <= now() - %(late)s * interval '1 second' AND e.pool NOT LIKE 'pull.%%'),
@@ -29,7 +28,11 @@ SELECT
      WHERE e.status = 'RETRYING' AND NOT e.held AND NOT e.parked)
     + (SELECT count(*) FROM parked WHERE status = 'RETRYING')
     + (SELECT count(*) FROM open_executions e
-       WHERE e.status = 'RETRYING' AND e.held)
+       WHERE e.status = 'RETRYING' AND e.held),
+    (SELECT count(*) FROM parked WHERE due_at <= now()),
+    (SELECT count(*) FROM open_executions e
+     WHERE e.status IN ('PENDING', 'RETRYING')
+       AND NOT e.held AND NOT e.parked AND e.pool LIKE 'pull.%%' AND e.due_at <= now())
 
 -- name: recent
 -- Counts successes and failures of tasks and of runs in the minutes of all tenants since a given

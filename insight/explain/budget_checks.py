@@ -15,7 +15,7 @@ def budget(found: Situation) -> Check:
         return Check("budget", False, says, _use(found), _change(found))
     if found.final or found.started or not found.scheduled:
         return Check("budget", None, "its budget is not asked any more")
-    if found.row is not None and not found.row.gated:
+    if found.row is not None and (found.row.gave_way or not found.row.gated):
         return Check("budget", True, "its budget has let it run")
     ended = [purse for purse in found.purses if not purse.left and found.due_at < purse.resets_at]
     if ended:

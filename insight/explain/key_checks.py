@@ -6,6 +6,7 @@ from executions.gate.key_list import Holder, ShownKey, before_in_line, key_of
 from insight.explain.answer import Check, Fix, told
 from insight.explain.evidence import Situation
 from tasks.models import Task
+from tenants.quotas.limits import RUNS_IN_FLIGHT
 
 
 def concurrency_key(found: Situation) -> Check:
@@ -30,6 +31,9 @@ def _waits(found: Situation, shown: ShownKey) -> Check:
     before, most = before_in_line(found.row), found.task.concurrency_max or 1
     line = f" {before} wait before it." if before else ""
     if shown.in_use < most and not before:
+        if found.task.concurrency_fifo and (full := _tenant_is_full(found)):
+            says = f"it is the next of the key {shown.key}, and waits for {full}"
+            return Check("concurrency_key", False, says, _rule(found.task))
         says = f"the key {shown.key} is about to give it a place"
         return Check("concurrency_key", None, says, _rule(found.task))
     used = f"{shown.in_use} of {most} in use"
@@ -45,6 +49,14 @@ def _waits(found: Situation, shown: ShownKey) -> Check:
         first.id,
     )
     return Check("concurrency_key", False, says, f"{_rule(found.task)}{line}", fix)
+
+
+def _tenant_is_full(found: Situation) -> str:
+    """Return the limit of its tenant that keeps a run from beginning, '' without one."""
+    if not found.is_run or found.row is None or found.row.run_id is not None:
+        return ""
+    used, limit = found.in_flight(RUNS_IN_FLIGHT)
+    return f"tenant_limit: runs in flight {used} of {limit}" if limit and used >= limit else ""
 
 
 def _named(holder: Holder, others: int) -> str:

@@ -7,43 +7,16 @@ label are few and known, except for pools, operations and, on request, some tena
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping
 
 from executions.choices import AttemptOutcome, Trigger
+from executions.ledger.objectives import OWN_FAULTS
 from executions.ledger.totals import DURATION_BUCKETS_MS
 from executions.loop import refusals
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
+from insight.metrics.metric import Metric, Type
 from shared.tracing import sending
 from shared.web_counts import AREAS, BOUNDS_MS, METHODS, STATUSES
-
-
-class Type(StrEnum):
-    """The types of metrics, as Prometheus names them."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric; ``known`` has the values of a label that has the same few for ever.
-
-    A series whose labels are all known is there from the start, with zero. ``bounds_ms`` are the
-    upper bounds of a histogram's buckets. ``help`` says what it counts, ``advice`` what to do.
-    """
-
-    name: str
-    type: Type
-    help: str
-    advice: str
-    labels: tuple[str, ...] = ()
-    known: Mapping[str, Sequence[str]] | None = None
-    bounds_ms: Sequence[int] = ()
-    unit: str = ""
-
 
 _KINDS = {"kind": ("task", "workflow")}
 _ENDS = ("succeeded", "failed")
@@ -192,6 +165,15 @@ METRICS: tuple[Metric, ...] = (
         {"decision": ("skipped", "coalesced", "replayed", "grace_exceeded")},
     ),
     Metric(
+        "punctual_own_faults_total",
+        Type.COUNTER,
+        "Attempts that ended by a fault of Punctual's own, by its cause; failures of receivers and "
+        "of tenants' workers are not among them.",
+        "Must stay near 0: with `punctual_missed_total` it spends the error budget of success.",
+        ("cause",),
+        {"cause": tuple(sorted(OWN_FAULTS))},
+    ),
+    Metric(
         "punctual_lease_expiries_total",
         Type.COUNTER,
         "Leases that ran out: on partitions of a dead scheduler, and on executions that a worker "
@@ -234,10 +216,10 @@ METRICS: tuple[Metric, ...] = (
         "punctual_alert_deliveries_total",
         Type.COUNTER,
         "Notices that ended, by channel and result.",
-        "`failed`: the mail server or a push service refuses; see the alert's deliveries.",
+        "`failed`: a mail server, push service or channel refuses; see the alert's deliveries.",
         ("channel", "result"),
         {
-            "channel": ("email", "push", "console"),
+            "channel": ("email", "push", "console", "webhook", "chat"),
             "result": ("sent", "failed", "suppressed"),
         },
     ),

@@ -16,7 +16,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.utils import floatToGoString
 
-from insight.metrics.catalogue import METRICS, Metric, Type
+from insight.metrics.catalogue import METRICS
+from insight.metrics.metric import Metric, Type
 from insight.metrics.reading import Histogram, Sample
 
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from insight.metrics.catalogue import METRICS, Metric
+from insight.metrics.catalogue import METRICS
+from insight.metrics.metric import Metric
 
 _HEAD = """# Metrics
 

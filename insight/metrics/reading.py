@@ -21,7 +21,8 @@ from django.db import InterfaceError, OperationalError
 from executions.dispatch import circuits
 from executions.ledger import totals
 from executions.loop import refusals
-from insight.metrics.catalogue import BY_NAME, Metric
+from insight.metrics.catalogue import BY_NAME
+from insight.metrics.metric import Metric
 from insight.statistics import fleet
 from shared import clock_watch, tenant_scope, web_counts
 from shared.conf import conf
@@ -134,6 +135,7 @@ _COUNTED = {
     "punctual_steps_total": "ended/step",
     "punctual_workflow_runs_total": "ended/run",
     "punctual_missed_total": "missed",
+    "punctual_own_faults_total": "own_faults",
     "punctual_lease_expiries_total": "lease_expiries",
     "punctual_dead_letters_total": totals.DEAD_LETTERS,
     "punctual_alert_deliveries_total": "deliveries",

@@ -1,4 +1,4 @@
-"""The delivery: one message to one member by one channel; the delivery log."""
+"""The delivery: one message to one member or one shared channel; the delivery log."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from notifications.choices import UNFINISHED, Channel, DeliveryStatus, Suppression
+from notifications.choices import DELIVERED_BY, UNFINISHED, DeliveryStatus, Suppression
 from shared.ids import new_id
 
 
 class Delivery(models.Model):
     """A message that is owed or was sent, or the reason why it was not.
 
-    The unique constraint makes a notice exactly one message per member and channel. A claim
+    It goes to a member, by the way that ``channel`` names, or to a shared channel. The unique
+    constraints make a notice exactly one message per member and way, and per channel. A claim
     expires, so the death of a sender only delays the message. ``bundled`` deliveries of a burst
-    share one message. ``reached`` are the browsers that have it already.
+    share one message. ``reached`` are the browsers that have it already. ``closing``: the notice
+    says that the alert is over.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     alert = models.ForeignKey(
         "notifications.Alert", on_delete=models.CASCADE, related_name="deliveries"
     )
-    membership = models.ForeignKey("tenants.Membership", on_delete=models.CASCADE, related_name="+")
-    channel = models.CharField(max_length=7, choices=Channel.choices)
+    membership = models.ForeignKey(
+        "tenants.Membership", on_delete=models.CASCADE, null=True, related_name="+"
+    )
+    alert_channel = models.ForeignKey(
+        "notifications.AlertChannel", on_delete=models.CASCADE, null=True, related_name="+"
+    )
+    channel = models.CharField(max_length=7, choices=DELIVERED_BY)
     notice_number = models.PositiveIntegerField()
     status = models.CharField(
         max_length=10, choices=DeliveryStatus.choices, default=DeliveryStatus.PENDING
     )
     reason = models.CharField(max_length=20, choices=Suppression.choices, default="")
     bundled = models.BooleanField(default=False)
+    closing = models.BooleanField(default=False, db_default=False)
     attempt_count = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(null=True)
     woken_at = models.DateTimeField(null=True)
@@ -60,6 +68,16 @@ class Delivery(models.Model):
             models.UniqueConstraint(
                 fields=["alert", "membership", "channel", "notice_number"],
                 name="one_delivery_per_notice_member_and_channel",
+            ),
+            models.UniqueConstraint(
+                fields=["alert", "alert_channel", "notice_number"],
+                name="one_delivery_per_notice_and_channel",
+                condition=Q(alert_channel__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="delivery_has_one_receiver",
+                condition=Q(membership__isnull=False, alert_channel__isnull=True)
+                | Q(membership__isnull=True, alert_channel__isnull=False),
             ),
             models.CheckConstraint(
                 name="alert_delivery_status_is_known",

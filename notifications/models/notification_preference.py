@@ -11,8 +11,8 @@ from notifications.choices import AlertKind
 
 
 def final_failures() -> list[str]:
-    """Return the default of e-mail: only final failures."""
-    return [AlertKind.FINAL_FAILURE.value]
+    """Return the default of e-mail: everything but first failures."""
+    return [kind for kind in AlertKind.values if kind != AlertKind.FIRST_FAILURE]
 
 
 def all_failures() -> list[str]:
@@ -32,9 +32,9 @@ class NotificationPreference(models.Model):
     membership = models.OneToOneField(
         "tenants.Membership", on_delete=models.CASCADE, related_name="notification_preference"
     )
-    email_events = ArrayField(models.CharField(max_length=13), default=final_failures, blank=True)
-    push_events = ArrayField(models.CharField(max_length=13), default=all_failures, blank=True)
-    console_events = ArrayField(models.CharField(max_length=13), default=all_failures, blank=True)
+    email_events = ArrayField(models.CharField(max_length=24), default=final_failures, blank=True)
+    push_events = ArrayField(models.CharField(max_length=24), default=all_failures, blank=True)
+    console_events = ArrayField(models.CharField(max_length=24), default=all_failures, blank=True)
     email_address = models.EmailField(null=True, blank=True)
     confirmed_email_address = models.EmailField(null=True, blank=True)
     timezone = models.CharField(max_length=63, default="UTC")

@@ -10,13 +10,21 @@ from shared.ids import new_id
 
 
 class PushSubscription(models.Model):
-    """A browser's subscription; ``sealed_auth`` is its secret, sealed under the row's id."""
+    """A browser's subscription; its secret and its endpoint are sealed under the row's id.
+
+    To know an endpoint is enough to address the browser. ``endpoint_digest`` finds it (SHA-256, as
+    hexadecimal digits), and ``host`` is the push service. ``endpoint`` has one in the clear in rows
+    of earlier versions, until it is sealed within the hour.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     membership = models.ForeignKey(
         "tenants.Membership", on_delete=models.CASCADE, related_name="push_subscriptions"
     )
-    endpoint = models.CharField(max_length=2048)
+    endpoint = models.CharField(max_length=2048, default="", db_default="")
+    sealed_endpoint = SealedField(null=True)
+    endpoint_digest = models.CharField(max_length=64, null=True)
+    host = models.CharField(max_length=260, default="", db_default="")
     p256dh = models.CharField(max_length=100)
     sealed_auth = SealedField()
     user_agent = models.CharField(max_length=300, default="")
@@ -30,7 +38,7 @@ class PushSubscription(models.Model):
         constraints = [
             # Per member: naming an endpoint must not take the browser away from another member.
             models.UniqueConstraint(
-                fields=["membership", "endpoint"], name="one_push_subscription_per_browser"
+                fields=["membership", "endpoint_digest"], name="one_push_subscription_per_endpoint"
             )
         ]
 

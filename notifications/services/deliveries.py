@@ -26,6 +26,7 @@ from notifications.claims import (
     claimable,
     failed,
     finish,
+    in_turn,
     note_reached,
     sent,
 )
@@ -33,7 +34,9 @@ from notifications.layout import mail_of, push_of
 from notifications.message_content import Content, compose, compose_bundle
 from notifications.models import Alert, Delivery, PushSubscription
 from notifications.recipients import Recipient, kept_back, recipient_of
-from notifications.services.push_subscriptions import open_auth
+from notifications.services import channel_sending
+from notifications.services.channel_sending import send_to_channel
+from notifications.services.push_subscriptions import open_auth, open_endpoint, seal_endpoints
 from notifications.transports.email import send_email
 from notifications.transports.errors import TransportError
 from notifications.transports.push import PushMessage, SubscriptionGone, send_push
@@ -58,13 +61,14 @@ def send_delivery(delivery_id: UUID) -> str | None:
     claim = claim_delivery(delivery_id)
     if claim is None:
         return None
-    recipient = recipient_of(claim.first.membership_id)
+    member = claim.first.membership_id
+    recipient = None if member is None else recipient_of(member)
     wanted = _still_wanted(claim, recipient)
-    if recipient is None or not wanted:
+    if not wanted:
         return DeliveryStatus.SUPPRESSED
     claim = claim.only(wanted)
     try:
-        note = _SENDERS[Channel(claim.first.channel)](claim, recipient, _content(claim, recipient))
+        note = send_to_channel(claim) if recipient is None else _send_to_member(claim, recipient)
     except TransportError as error:
         status = failed(claim, error)
         log.warning(
@@ -115,7 +119,7 @@ def push_to_browser(subscription: PushSubscription, message: PushMessage) -> Non
     row = PushSubscription.objects.filter(pk=subscription.pk)
     try:
         auth = open_auth(subscription)
-        send_push(subscription.endpoint, subscription.p256dh, auth, message)
+        send_push(open_endpoint(subscription), subscription.p256dh, auth, message)
     except DecryptionFailed as error:
         raise TransportError(error.message, permanent=True) from error
     except SubscriptionGone:
@@ -128,20 +132,26 @@ def push_to_browser(subscription: PushSubscription, message: PushMessage) -> Non
 
 
 def _still_wanted(claim: Claim, recipient: Recipient | None) -> list[Delivery]:
-    """Return the deliveries that the member still wants; record the others as suppressed."""
+    """Return the deliveries that are still wanted; record the others as suppressed."""
     now = database_now()
     wanted = []
     for delivery in claim.deliveries:
-        reason = (
-            Suppression.UNSUBSCRIBED
-            if recipient is None
-            else kept_back(recipient, delivery.channel, delivery.alert, now)
-        )
+        if recipient is not None:
+            reason = kept_back(recipient, delivery.channel, delivery.alert, now)
+        elif delivery.alert_channel_id is not None:
+            reason = channel_sending.kept_back(delivery)
+        else:
+            reason = Suppression.UNSUBSCRIBED
         if reason:
             finish(claim, [delivery], DeliveryStatus.SUPPRESSED, reason=reason)
         else:
             wanted.append(delivery)
     return wanted
+
+
+def _send_to_member(claim: Claim, recipient: Recipient) -> str:
+    send = _SENDERS[Channel(claim.first.channel)]
+    return send(claim, recipient, _content(claim, recipient))
 
 
 def _content(claim: Claim, recipient: Recipient) -> Content:
@@ -208,13 +218,16 @@ def _prune_now_and_then() -> None:
     global _next_prune
     if time.monotonic() < _next_prune:
         return
-    # While there are more old alerts, the next call deletes them.
-    if prune_alerts() < _PRUNED_AT_ONCE:
+    sealed = seal_endpoints()
+    # While there is more of either, the next call does it.
+    if prune_alerts() < _PRUNED_AT_ONCE and not sealed:
         _next_prune = time.monotonic() + _PRUNE_EVERY_SECONDS
 
 
 def _seconds_until_due() -> float:
-    waiting = Delivery.objects.filter(status=DeliveryStatus.PENDING, woken_at__isnull=True)
+    waiting = Delivery.objects.filter(
+        in_turn(), status=DeliveryStatus.PENDING, woken_at__isnull=True
+    )
     at = waiting.order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
     if at is None:
         return _LONGEST_SLEEP_SECONDS

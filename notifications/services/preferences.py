@@ -10,13 +10,13 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
-from django.utils import timezone as clock
 
 from events import audit
 from notifications.choices import AlertKind
 from notifications.models import NotificationPreference
 from notifications.recipients import preference_of
 from notifications.services.addresses import ask_to_confirm
+from shared import database_clock
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, NotFound
 from tasks.schedules.zones import find_zone
@@ -68,7 +68,7 @@ def update_preference(
     _check(preference, changes)
     if preference.email_address is None:
         preference.confirmed_email_address = None
-    preference.updated_at = clock.now()
+    preference.updated_at = database_clock.now()
     preference.save()
     after = {name: getattr(preference, name) for name in CHANGEABLE}
     changed = [name for name in CHANGEABLE if before[name] != after[name]]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import hmac
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.db import transaction
+from django.db.models import Q
 
 from events import audit
 from notifications.models import PushSubscription
@@ -20,10 +22,11 @@ from shared.addresses import UrlError, host_of
 from shared.encryption import DecryptionFailed, open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import new_id
-from shared.sealing_contexts import push_subscription_context
+from shared.sealing_contexts import push_endpoint_context, push_subscription_context
 from tenants.models import Membership
 
 _MOST_PER_MEMBER = 20
+_SEALED_AT_ONCE = 500
 _POINT_BYTES, _AUTH_BYTES = 65, 16
 
 
@@ -52,6 +55,7 @@ def subscribe(
     _check(endpoint, p256dh, auth)
     subscription = _known_or_new(membership, endpoint)
     subscription.p256dh = p256dh
+    _seal_endpoint(subscription, tenant_id, endpoint)
     subscription.sealed_auth = seal(
         auth.encode(), push_subscription_context(tenant_id, subscription.pk)
     )
@@ -59,8 +63,8 @@ def subscribe(
     subscription.failed_at, subscription.error = None, ""
     subscription.save()
     subscription.refresh_from_db()
-    _take_over(subscription, tenant_id, auth, actor)
-    facts = {"member": member_id, "host": host_of(endpoint)}
+    _take_over(subscription, tenant_id, endpoint, auth, actor)
+    facts = {"member": member_id, "host": subscription.host}
     audit.record(
         tenant_id,
         actor,
@@ -90,23 +94,70 @@ def open_auth(subscription: PushSubscription) -> str:
     return open_sealed(subscription.sealed_auth, context).decode()
 
 
+def open_endpoint(subscription: PushSubscription) -> str:
+    """Return where to push to; raise DecryptionFailed where no key opens it."""
+    if subscription.sealed_endpoint is None:
+        return subscription.endpoint
+    tenant_id = subscription.membership.tenant_id
+    context = push_endpoint_context(tenant_id, subscription.pk)
+    return open_sealed(subscription.sealed_endpoint, context).decode()
+
+
+def push_service_of(subscription: PushSubscription) -> str:
+    """Return the host of the push service, which may be shown."""
+    return subscription.host or host_of(subscription.endpoint)
+
+
+@transaction.atomic
+def seal_endpoints() -> int:
+    """Seal some endpoints that earlier versions have stored in the clear; return how many."""
+    clear = PushSubscription.objects.exclude(endpoint="").select_related("membership")
+    locked = clear.select_for_update(of=("self",), skip_locked=True).order_by("pk")
+    found = list(locked[:_SEALED_AT_ONCE])
+    for subscription in found:
+        _seal_endpoint(subscription, subscription.membership.tenant_id, subscription.endpoint)
+        # A process of the version before does not find a browser that is sealed, and adds another.
+        same = PushSubscription.objects.filter(
+            membership=subscription.membership, endpoint_digest=subscription.endpoint_digest
+        )
+        same.exclude(pk=subscription.pk).delete()
+        subscription.save()
+    return len(found)
+
+
+def _seal_endpoint(subscription: PushSubscription, tenant_id: UUID, endpoint: str) -> None:
+    context = push_endpoint_context(tenant_id, subscription.pk)
+    subscription.sealed_endpoint = seal(endpoint.encode(), context)
+    subscription.endpoint_digest = _digest(endpoint)
+    subscription.host, subscription.endpoint = host_of(endpoint), ""
+
+
+def _digest(endpoint: str) -> str:
+    # Without a key: the random part of an endpoint cannot be guessed.
+    return hashlib.sha256(endpoint.encode()).hexdigest()
+
+
+def _at(endpoint: str) -> Q:
+    return Q(endpoint_digest=_digest(endpoint)) | Q(endpoint=endpoint)
+
+
 def _known_or_new(membership: Membership, endpoint: str) -> PushSubscription:
     # The race: two first calls of a member would both add the browser.
     Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
     own = PushSubscription.objects.filter(membership=membership)
-    known = own.select_for_update().filter(endpoint=endpoint).first()
+    known = own.select_for_update().filter(_at(endpoint)).first()
     if known is None and own.count() >= _MOST_PER_MEMBER:
         message = f"A member has at most {_MOST_PER_MEMBER} browsers."
         raise Conflict(message, code="too_many_subscriptions")
-    return known or PushSubscription(id=new_id(), membership=membership, endpoint=endpoint)
+    return known or PushSubscription(id=new_id(), membership=membership)
 
 
-def _take_over(subscription: PushSubscription, tenant_id: UUID, auth: str, actor: Actor) -> None:
+def _take_over(
+    subscription: PushSubscription, tenant_id: UUID, endpoint: str, auth: str, actor: Actor
+) -> None:
     """Remove the same browser, proved by its keys, from other members of the tenant."""
     same = PushSubscription.objects.select_for_update(of=("self",)).filter(
-        membership__tenant_id=tenant_id,
-        endpoint=subscription.endpoint,
-        p256dh=subscription.p256dh,
+        _at(endpoint), membership__tenant_id=tenant_id, p256dh=subscription.p256dh
     )
     for other in same.exclude(pk=subscription.pk):
         if _is_same_browser(other, auth):
@@ -123,7 +174,7 @@ def _is_same_browser(subscription: PushSubscription, auth: str) -> bool:
 def _remove(subscription: PushSubscription, tenant_id: UUID, actor: Actor, **facts: str) -> None:
     before = {
         "member": subscription.membership_id,
-        "host": host_of(subscription.endpoint),
+        "host": push_service_of(subscription),
         **facts,
     }
     key = subscription.pk

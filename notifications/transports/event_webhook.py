@@ -22,6 +22,7 @@ from delivery.http_client import HttpClient
 from delivery.http_messages import Request, Response
 from delivery.retry_after import parse_retry_after
 from delivery.signing import sign
+from shared import database_clock
 from shared.addresses import AllowList, TargetUrl
 from shared.conf import conf
 
@@ -97,7 +98,7 @@ async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
 
 
 def _request(parcel: Parcel, document: dict[str, Any]) -> Request:
-    body, now = orjson.dumps(document), int(time.time())
+    body, now = orjson.dumps(document), int(database_clock.now().timestamp())
     headers = [
         ("Content-Type", "application/json"),
         ("User-Agent", "Punctual-Webhooks/1"),

@@ -45,13 +45,19 @@ GRANTS: dict[str, str] = {
     # Statistics and usage.
     "metric_totals": _ALL,
     "minute_stats": _ALL,
+    "objective_counts": _ALL,
+    "objective_hours": _ALL,
     "share_minutes": _ALL,
     "usage_days": _ALL,
     "worker_hours": _ALL,
     "worker_minutes": _ALL,
     # Of tenants.
+    "alert_channels": _READ,
     "alert_deliveries": _ALL,
     "alert_mutes": "SD",
+    "alert_rule_channels": _READ,
+    "alert_rule_minutes": _ALL,
+    "alert_rules": _READ,
     "alert_tasks": _ALL,
     "alerts": _ALL,
     "attempts": _ALL,
@@ -95,9 +101,13 @@ GRANTS: dict[str, str] = {
 _OF_ACCOUNTS = (
     "date_joined email first_name id is_active is_staff is_superuser last_login last_name username"
 )
-#: Rights on single columns: table, column, right. Secrets are sealed anew, and an invitation gets
-#: its token; what they are for, and for whom, does not change.
+#: Rights on single columns: table, column, right. Secrets are sealed anew, a channel gets its last
+#: result, and an invitation its token; what they are for, and for whom, does not change.
 COLUMNS = (
+    *(
+        ("alert_channels", column, "UPDATE")
+        for column in ("error", "failed_at", "last_sent_at", "sealed_url")
+    ),
     *(("api_keys", column, "SELECT") for column in ("name", "revoked_at", "tenant_id")),
     *(("auth_user", column, "SELECT") for column in _OF_ACCOUNTS.split()),
     *(("invitations", column, "UPDATE") for column in ("mail_error", "sent_at", "token_hash")),

@@ -18,12 +18,15 @@ READ: dict[Purpose, frozenset[str]] = {
     Purpose.EXECUTION_TOKEN: frozenset({"executions"}),
     Purpose.LONG_POLL: frozenset({"open_executions", "pools", "task_revisions"}),
     Purpose.POOL_ROOM: frozenset({"open_executions"}),
+    Purpose.API_COUNTS: frozenset(),
     Purpose.METRICS: frozenset(
         {"api_keys", "dead_letters", "open_executions", "tenants", "workflow_runs"}
     ),
 }
 #: Purposes that read and write the rows of all tenants, in every table.
 WRITTEN = (Purpose.ADMIN,)
+#: Purpose -> the tables to which it adds rows of all tenants; it reads none of them.
+ADDED: dict[Purpose, frozenset[str]] = {Purpose.API_COUNTS: frozenset({"objective_counts"})}
 #: Children that are made before their parent, in the same statement, or when it has gone.
 MADE_WITH_PARENT = frozenset(
     {"bulk_job_items", "task_revisions", "workflow_fans", "workflow_inbox"}
@@ -95,15 +98,18 @@ def policies_of(table: Table, web: str, across: str) -> Iterator[Policy]:
 
 def _of_purposes(table: str, across: str) -> Iterator[Policy]:
     reading = [purpose for purpose, tables in READ.items() if table in tables]
-    for name, command, purposes in (
-        ("read_for_purpose", "SELECT", reading),
-        ("written_for_purpose", "ALL", WRITTEN),
+    adding = [purpose for purpose, tables in ADDED.items() if table in tables]
+    shown, added = "roles/rows_of_purpose", "roles/rows_added_for_purpose"
+    for name, statement, command, purposes in (
+        ("read_for_purpose", shown, "SELECT", reading),
+        ("added_for_purpose", added, "INSERT", adding),
+        ("written_for_purpose", shown, "ALL", WRITTEN),
     ):
         if purposes:
             yield Policy(
                 table,
                 name,
-                "roles/rows_of_purpose",
+                statement,
                 (across,),
                 command=command,
                 purposes=_names(purposes),

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from operations.doctor.examination import examine
-from operations.doctor.finding import Finding, Verdict
+from operations.doctor.finding import Finding, Matter, Verdict
 
-__all__ = ["Finding", "Verdict", "examine"]
+__all__ = ["Finding", "Matter", "Verdict", "examine"]

@@ -55,6 +55,7 @@ _DATABASE_AT_WORK: Sequence[Check] = (
     runtime.partitions,
     runtime.oldest_due,
     runtime.pull_pools,
+    runtime.destinations,
 )
 _REDIS_AT_WORK: Sequence[Check] = (runtime.workers, runtime.recorders, faces.channel_layer)
 

@@ -14,6 +14,13 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
+class Matter(StrEnum):
+    """Whom a finding is for: the operator, or the tenants whose work it is."""
+
+    INSTALLATION = "installation"
+    TENANTS = "tenants"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One check's result: the evidence, and the remedy where something is wrong."""
@@ -24,11 +31,17 @@ class Finding:
     remedy: str = ""
     #: The server that was asked does not answer at all.
     unreachable: bool = False
+    matter: Matter = Matter.INSTALLATION
 
 
 def good(check: str, evidence: str) -> Finding:
     """Return a check that found nothing wrong."""
     return Finding(check, Verdict.OK, evidence)
+
+
+def of_tenants(check: str, evidence: str) -> Finding:
+    """Return what a check found of work that waits for tenants: never a fault here."""
+    return Finding(check, Verdict.OK, evidence, matter=Matter.TENANTS)
 
 
 def odd(check: str, evidence: str, remedy: str) -> Finding:

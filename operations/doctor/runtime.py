@@ -11,7 +11,7 @@ from executions.loop.clocks import database_now
 from executions.ownership import fence
 from launcher import local_state
 from launcher.run_lock import holder
-from operations.doctor.finding import Finding, bad, good, odd
+from operations.doctor.finding import Finding, bad, good, odd, of_tenants
 from shared.clock_watch import TOLERATED_SECONDS, skews
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
@@ -141,11 +141,24 @@ def pull_pools() -> Finding:
     """Report the work that waits for the tenants' own workers; it is never a fault here."""
     count, pools, seconds = rows("doctor/pull_pools")[0]
     if not count:
-        return good("pull pools", "nothing waits to be leased")
-    work = "1 execution waits" if count == 1 else f"{count} executions wait"
+        return of_tenants("pull pools", "nothing waits to be leased")
     where = "1 pool" if pools == 1 else f"{pools} pools"
-    evidence = f"{work} in {where} for the tenants' own workers, the oldest since {seconds:.0f} s"
-    return good("pull pools", evidence)
+    evidence = f"{_waiting(count)} in {where} for the tenants' own workers"
+    return of_tenants("pull pools", f"{evidence}, the oldest since {seconds:.0f} s")
+
+
+def destinations() -> Finding:
+    """Report the work that waits for limits and circuits of destinations; never a fault here."""
+    count, hosts, seconds = rows("doctor/parked")[0]
+    if not count:
+        return of_tenants("destinations", "nothing waits for a destination")
+    where = "1 destination" if hosts == 1 else f"{hosts} destinations"
+    evidence = f"{_waiting(count)} for limits or circuits of {where}"
+    return of_tenants("destinations", f"{evidence}, the oldest since {seconds:.0f} s")
+
+
+def _waiting(count: int) -> str:
+    return "1 execution waits" if count == 1 else f"{count} executions wait"
 
 
 def clocks() -> Finding:

@@ -235,6 +235,12 @@ CREATE POLICY {policy} ON {table} FOR INSERT TO {roles}
 CREATE POLICY {policy} ON {table} FOR {command} TO {roles}
     USING ((SELECT current_setting('punctual.purpose', true)) = ANY ({purposes}))
 
+-- name: rows_added_for_purpose
+-- Lets the role of crossing tenants add rows of all tenants, for the purposes that need this; it
+-- does not show them.
+CREATE POLICY {policy} ON {table} FOR {command} TO {roles}
+    WITH CHECK ((SELECT current_setting('punctual.purpose', true)) = ANY ({purposes}))
+
 -- name: describe_policy
 -- Keeps the text by which the next run sees whether the policy is the wanted one.
 COMMENT ON POLICY {policy} ON {table} IS {text}

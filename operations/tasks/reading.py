@@ -147,6 +147,7 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
         ("labels", labels or "-"),
         ("owner", document["owner"] or "-"),
         *((("key", _key(document["concurrency"])),) if "concurrency" in document else ()),
+        *((("targets", _targets(document["targets"])),) if "targets" in document else ()),
         *((("depends", ", ".join(document["depends_on"])),) if document["depends_on"] else ()),
         *(("budget", line) for line in budget_lines(document.get("budget_use", ()))),
         ("last", _last(document["last_execution"])),
@@ -167,6 +168,11 @@ def budget_lines(use: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             f"{one['used']} of {one['limit']} {one['unit']} in this {one['per']}, "
             f"until {one['resets_at']}"
         )
+
+
+def _targets(targets: Mapping[str, float | None]) -> str:
+    words = {"start_within_seconds": "starts within", "max_duration_seconds": "runs no longer than"}
+    return ", ".join(f"{words[name]} {value:g} s" for name, value in targets.items() if value)
 
 
 def _key(shared: Mapping[str, Any]) -> str:

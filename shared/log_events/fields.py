@@ -78,6 +78,8 @@ OF_EVENTS: dict[str, str] = {
     "scheduler": "the scheduler that took them over",
     "seconds": "how much, in seconds",
     "secret_uses": "uses of named secrets removed",
+    "objective_rows_dropped": "counts for objectives removed",
+    "objective_rows_folded": "counts for objectives added up by the hour",
     "share_minutes": "minutes of shares removed",
     "signal_id": "the signal",
     "source": "`stdout` or `stderr`, or the process that the supervisor names",

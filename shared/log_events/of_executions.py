@@ -13,6 +13,8 @@ _HOUSE = (
     "outages",
     "minutes_dropped",
     "usage_days_dropped",
+    "objective_rows_folded",
+    "objective_rows_dropped",
     "share_minutes",
     "keys",
     "secret_uses",
@@ -293,6 +295,13 @@ EVENTS = (
         "warning",
         "An erasure was not handed to a worker.",
         _BY_ITSELF,
+        ("erasure_id", "reason"),
+    ),
+    LogEvent(
+        "erasure.crossed",
+        "warning",
+        "A call under way crossed the last step of a tenant's erasure; the step is tried again.",
+        "None, unless the command ends with the same error: then call it again.",
         ("erasure_id", "reason"),
     ),
     LogEvent(

@@ -91,6 +91,13 @@ EVENTS = (
         ("reason",),
     ),
     LogEvent(
+        "answer_counts.held_back",
+        "debug",
+        "Counts of the API's answers wait, because the database is away.",
+        _DATABASE,
+        ("reason",),
+    ),
+    LogEvent(
         "metrics.not_read",
         "warning",
         "A part of the metrics could not be read; the scrape lacks it.",

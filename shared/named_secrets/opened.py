@@ -126,7 +126,11 @@ class Secrets:
     def _forms(self) -> tuple[bytes, ...]:
         """Return what is masked, the longest first: a shorter form may stand in a longer one."""
         if self._masked is None:
-            found = {form for one in self._values.values() for form in forms_of(one.value)}
+            opened = self._values.values()
+            values = {one.value for one in opened}.union(
+                former.value for one in opened for former in one.former
+            )
+            found = {form for value in values for form in forms_of(value)}
             self._masked = tuple(sorted(found, key=lambda form: (-len(form), form)))
         return self._masked
 

@@ -26,6 +26,8 @@ WITHOUT_MODEL = (
 CHILDREN = {
     "alert_deliveries": ("alert_id", "alerts"),
     "alert_mutes": ("alert_id", "alerts"),
+    "alert_rule_channels": ("channel_id", "alert_channels"),
+    "alert_rule_minutes": ("rule_id", "alert_rules"),
     "alert_tasks": ("alert_id", "alerts"),
     "bulk_job_items": ("job_id", "bulk_jobs"),
     "notification_preferences": ("membership_id", "memberships"),

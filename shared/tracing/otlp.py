@@ -7,7 +7,9 @@ and parts of a trace come from several processes; the decision to sample was mad
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import requests
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -62,7 +64,10 @@ class OtlpExport:
 
     def __init__(self, tracing: Tracing) -> None:
         self._exporter = OTLPSpanExporter(
-            endpoint=tracing.endpoint, headers=dict(tracing.headers), timeout=_SECONDS
+            endpoint=tracing.endpoint,
+            headers=dict(tracing.headers),
+            timeout=_SECONDS,
+            session=_session(),
         )
         self._ids, self._ended = _GivenIds(), _Ended()
         provider = TracerProvider(
@@ -99,6 +104,20 @@ class OtlpExport:
             made.set_status(Status(StatusCode.ERROR))
         # Clocks of two machines may disagree by a little.
         made.end(_nanoseconds(max(span.start, span.end)))
+
+
+def _session() -> requests.Session:
+    """Return the session of the exporter, which would take a redirect for an acceptance."""
+    session = requests.Session()
+    session.hooks["response"].append(_refuse_redirect)
+    return session
+
+
+def _refuse_redirect(response: requests.Response, **_: Any) -> None:
+    if 300 <= response.status_code < 400:
+        response.close()
+        message = f"The receiver answered {response.status_code}; only 2xx takes the spans."
+        raise requests.HTTPError(message, response=response)
 
 
 def _around(span: Span) -> Context:

@@ -80,6 +80,10 @@ class Purses:
         runs = [int(purse.left) for purse in self.all if purse.unit == RUNS]
         return runs[0] if runs else 2**31
 
+    def lasts(self, moment: datetime) -> bool:
+        """Whether something is left, of periods that go on until after a moment."""
+        return bool(self.room) and all(purse.resets_at > moment for purse in self.all)
+
     def spend(self, amounts: Mapping[str, Decimal]) -> None:
         """Count amounts by unit; the task has no budget of the other units."""
         for purse in self.all:

@@ -25,6 +25,7 @@ class TaskDependency(models.Model):
 
     class Meta:
         db_table = "task_dependencies"
+        verbose_name_plural = "task dependencies"
         indexes = [
             models.Index(fields=["task_id"], name="task_dependencies_of_task_idx"),
             models.Index(

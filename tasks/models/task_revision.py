@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 
@@ -25,6 +26,14 @@ class TaskRevision(models.Model):
 
     class Meta:
         db_table = "task_revisions"
+        indexes = [
+            # Only definitions that have targets.
+            models.Index(
+                fields=["task", "version"],
+                name="task_revisions_targets_idx",
+                condition=Q(definition__has_key="targets"),
+            )
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["task", "version"], name="one_revision_per_task_and_version"

@@ -7,7 +7,7 @@ know the value, cannot send it to a place of the own choice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,9 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from events import audit
+from shared import database_clock
 from shared.actor import Actor
+from shared.encryption import DecryptionFailed
 from shared.exceptions import (
     Conflict,
     FieldError,
@@ -26,7 +28,7 @@ from shared.exceptions import (
     VersionMismatch,
 )
 from shared.named_secrets.bindings import ANY, Binding
-from shared.named_secrets.sealed import open_secret, seal_secret
+from shared.named_secrets.sealed import Former, open_secret, seal_secret
 from tasks.kept_secrets import REFUSED_CODE
 from tasks.limits import NAMED_SECRETS
 from tasks.models import NamedSecret
@@ -111,12 +113,13 @@ def change_secret(
     if not binding.hosts and not binding.commands:
         message = "Say where the secret may go: at least one host or command."
         raise InvalidInput([FieldError("#/hosts", "required", message)])
-    value = content.value
-    if value is None:
-        value = open_secret(secret.sealed, tenant_id, name).value
+    if content.value is None:
+        opened = open_secret(secret.sealed, tenant_id, name)
+        value, former = opened.value, opened.former
     else:
+        value, former = content.value, _former(secret)
         secret.written_at = Now()
-    secret.sealed = seal_secret(tenant_id, name, value, binding)
+    secret.sealed = seal_secret(tenant_id, name, value, binding, former)
     secret.hosts, secret.commands = list(binding.hosts), list(binding.commands)
     secret.version += 1
     secret.changed_by = actor.name[:200]
@@ -154,6 +157,16 @@ def _locked(tenant_id: UUID, name: str, *, stays: bool = False) -> NamedSecret:
     if found is None:
         raise NotFound("There is no such secret.")
     return found
+
+
+def _former(secret: NamedSecret) -> Sequence[Former]:
+    """Return the values to be masked beside the one that replaces the present one now."""
+    try:
+        opened = open_secret(secret.sealed, secret.tenant_id, secret.name)
+    except DecryptionFailed:
+        # Its key is gone: no run can have been sent the value lately.
+        return ()
+    return opened.replaced(database_clock.now())
 
 
 def _refuse_wider(old: Binding, binding: Binding) -> None:

@@ -41,6 +41,7 @@ from tasks.validation.references import check_owner, read_owner, read_payload_re
 from tasks.validation.retry import read_retry_policy
 from tasks.validation.schedule import TIMING_HINT, Clock, read_repeated, read_type, timing_given
 from tasks.validation.target import default_name, read_target
+from tasks.validation.timing_targets import read_targets
 from tasks.validation.webhook import check_payload_fits
 
 LONG_FIELDS = (
@@ -59,6 +60,7 @@ LONG_FIELDS = (
     "redact",
     "budget",
     "concurrency",
+    "targets",
 )
 #: Fields of an answer; a client that sends one back learns that it cannot be set.
 READ_ONLY_FIELDS = (
@@ -256,6 +258,7 @@ def _read(
         redact=read_redact(reader),
         budget=read_budget(reader, task_type),
         concurrency=read_concurrency(reader),
+        targets=read_targets(reader),
     )
 
 

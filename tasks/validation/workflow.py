@@ -40,6 +40,7 @@ from tasks.validation.redaction import read_redact
 from tasks.validation.references import check_owner, read_owner
 from tasks.validation.schedule import Clock, read_schedule, read_type, timing_given
 from tasks.validation.steps import graph_of, read_steps
+from tasks.validation.timing_targets import read_targets
 from tasks.versions import MOST_STEPS_EVER
 from tasks.workflow.graph import numbered
 
@@ -60,6 +61,7 @@ FIELDS = (
     "redact",
     "budget",
     "concurrency",
+    "targets",
 )
 #: A workflow answers with the fields of a task, except ``executions``.
 READ_ONLY_FIELDS = tuple(name for name in bodies.READ_ONLY_FIELDS if name != "executions")
@@ -123,6 +125,7 @@ def workflow_fields(
         **({"redact": definition.redact} if definition.redact else {}),
         "budget": definition.budget,
         "concurrency": definition.concurrency,
+        **({"targets": definition.targets} if definition.targets else {}),
     }
 
 
@@ -179,6 +182,7 @@ def _parse(
         redact=read_redact(reader),
         budget=read_budget(reader, task_type),
         concurrency=read_concurrency(reader),
+        targets=read_targets(reader),
     )
     check_names(definition, stored, errors)
     if owner and (stored is None or owner != stored.owner):

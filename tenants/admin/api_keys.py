@@ -9,8 +9,8 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils import timezone
 
+from shared import database_clock
 from shared.admin import ProductAdmin, Verb, admin_action
 from shared.exceptions import InvalidInput
 from shared.networks import read_networks
@@ -69,7 +69,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the s
     def clean_expires_at(self) -> datetime | None:
         """Refuse an end that has passed already."""
         value: datetime | None = self.cleaned_data["expires_at"]
-        if value is not None and value <= timezone.now():
+        if value is not None and value <= database_clock.now():
             raise forms.ValidationError("This time is past.")
         return value
 

@@ -11,9 +11,9 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from events import audit
+from shared import database_clock
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, Forbidden, InvalidInput
 from tenants import right_changes
@@ -116,9 +116,9 @@ def _join(invitation: Invitation, user: User, actor: Actor) -> Membership:
         tenant_id=invitation.tenant_id,
         role=invitation.role,
         sees_payloads=invitation.sees_payloads,
-        created_at=timezone.now(),
+        created_at=database_clock.now(),
     )
-    invitation.accepted_at, invitation.token_hash = timezone.now(), None
+    invitation.accepted_at, invitation.token_hash = database_clock.now(), None
     invitation.save(update_fields=["accepted_at", "token_hash"])
     after = {
         "role": str(made.role),

@@ -17,9 +17,9 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from events import audit
+from shared import database_clock
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.hidden_characters import hidden_problem
@@ -145,7 +145,7 @@ def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: Actor, by: Authority
     """
     _, key = _locked_key(tenant_id, by, actor, key_id)
     if key.revoked_at is None:
-        key.revoked_at = timezone.now()
+        key.revoked_at = database_clock.now()
         key.save(update_fields=["revoked_at"])
         after = {"revoked_at": key.revoked_at}
         audit.record(tenant_id, actor, "api_key.revoked", "api_key", key.id, after=after)
@@ -181,7 +181,7 @@ def rotate_api_key(
     end = expires_at or old.expires_at
     wanted = _New(old.name, old.scopes, old.owner, old.sees_payloads, end, old.addresses)
     made = _make(old.tenant, own, wanted, actor=actor)
-    ends_at = timezone.now() + timedelta(seconds=overlap_seconds)
+    ends_at = database_clock.now() + timedelta(seconds=overlap_seconds)
     old.expires_at = min(ends_at, old.expires_at or ends_at)
     old.replaced_by = made[0].pk
     old.save(update_fields=["expires_at", "replaced_by"])
@@ -225,7 +225,7 @@ def _make(
         sees_payloads=wanted.sees_payloads,
         addresses=list(wanted.addresses),
         expires_at=wanted.expires_at,
-        created_at=timezone.now(),
+        created_at=database_clock.now(),
     )
     # The insert decides, not a check before it: two processes may add the same key at once.
     ApiKey.objects.bulk_create([made], ignore_conflicts=True)
@@ -248,14 +248,14 @@ def _locked_key(
 
 
 def _require_valid(key: ApiKey) -> None:
-    if not key.is_valid_at(timezone.now()):
+    if not key.is_valid_at(database_clock.now()):
         raise Conflict("This key is revoked or has expired.", code="key_not_valid")
 
 
 def _refuse_too_many(tenant_id: UUID) -> None:
     # The tenant's row first, as all who lock both: two creations at once would both be the last.
     Tenant.objects.select_for_update(no_key=True).filter(pk=tenant_id).first()
-    valid = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    valid = Q(expires_at=None) | Q(expires_at__gt=database_clock.now())
     if ApiKey.objects.filter(valid, tenant_id=tenant_id, revoked_at=None).count() >= MOST_KEYS:
         message = f"A tenant has at most {MOST_KEYS} valid keys. Revoke unused ones first."
         raise Conflict(message, code="too_many_keys")
@@ -283,7 +283,7 @@ def _check(scopes: Sequence[str], expires_at: datetime | None, key: str | None) 
     if not scopes or not set(scopes) <= set(SCOPES):
         message = f"Give at least one of {', '.join(SCOPES)}."
         errors.append(FieldError("#/scopes", "invalid_choice", message))
-    if expires_at is not None and expires_at <= timezone.now():
+    if expires_at is not None and expires_at <= database_clock.now():
         errors.append(FieldError("#/expires_at", "in_the_past", "This time is past."))
     if key is not None and not _GIVEN_KEY.fullmatch(key):
         message = "A given key has 32 to 128 visible characters."

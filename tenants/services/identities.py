@@ -15,10 +15,9 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from events import audit
-from shared import tenant_scope
+from shared import database_clock, tenant_scope
 from shared.actor import Actor
 from shared.exceptions import Conflict, Forbidden, InvalidInput, NotFound
 from shared.oidc_providers import AccountRule, OidcProvider
@@ -72,7 +71,7 @@ def identity_of(proven: Proven, *, actor: Actor) -> Identity:
         found = _link(proven, _account_for(proven, actor), actor)
     if not found.user.is_active:
         raise NoAccount
-    if not Identity.objects.filter(pk=found.pk).update(used_at=timezone.now()):
+    if not Identity.objects.filter(pk=found.pk).update(used_at=database_clock.now()):
         # The race: it has just been unlinked.
         raise NoAccount
     return found
@@ -204,7 +203,7 @@ def _link(proven: Proven, account: User, actor: Actor) -> Identity:
         issuer=proven.provider.issuer,
         subject=proven.subject,
         email=believed_address(proven),
-        created_at=timezone.now(),
+        created_at=database_clock.now(),
     )
     try:
         with transaction.atomic():

@@ -18,10 +18,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from events import audit
-from shared import tenant_scope, windowed_counts
+from shared import database_clock, tenant_scope, windowed_counts
 from shared.actor import Actor
 from shared.exceptions import (
     Conflict,
@@ -93,7 +92,7 @@ def invite_member(
     _clear(tenant_id, address)
     _count(tenant_id, address, by)
     key = ApiKey.objects.filter(pk=by.key_id).first() if by.key_id else None
-    now = timezone.now()
+    now = database_clock.now()
     made = Invitation.objects.create(
         tenant=tenant,
         email=address,
@@ -124,7 +123,7 @@ def resend_invitation(
     found = _get_open(tenant_id, invitation_id)
     require_reach(held, found.role)
     _count(tenant_id, found.email, by)
-    found.expires_at = timezone.now() + LIFETIME
+    found.expires_at = database_clock.now() + LIFETIME
     found.token_hash, found.sent_at, found.mail_error = None, None, ""
     found.invited_by, found.by_operator = actor.name[:200], by.is_operator
     found.inviter_id, found.inviting_key_id = by.user_id, by.key_id
@@ -148,7 +147,7 @@ def withdraw_invitation(
     require_reach(held, found.role)
     if found.withdrawn_at is None:
         found = _get_open(tenant_id, invitation_id)
-        found.withdrawn_at, found.token_hash = timezone.now(), None
+        found.withdrawn_at, found.token_hash = database_clock.now(), None
         found.save(update_fields=["withdrawn_at", "token_hash"])
         _record(found, "invitation.withdrawn", actor, {"withdrawn_at": found.withdrawn_at})
     return found
@@ -167,7 +166,7 @@ def issue_token(invitation_id: UUID) -> tuple[Invitation, str] | None:
     """Return an open offer with a new token, which makes earlier ones worthless; else None."""
     rows = Invitation.objects.select_for_update(of=("self",)).select_related("tenant")
     found = rows.filter(pk=invitation_id).first()
-    if found is None or not found.is_open_at(timezone.now()) or found.tenant.suspended_at:
+    if found is None or not found.is_open_at(database_clock.now()) or found.tenant.suspended_at:
         return None
     token = secrets.token_urlsafe(32)
     found.token_hash = hash_token(token)
@@ -203,7 +202,7 @@ def _of_all(invitation: Invitation) -> str:
 
 def note_sent(invitation_id: UUID, error: str = "") -> None:
     """Note that the message with the link was sent, or why it was not."""
-    sent_at = None if error else timezone.now()
+    sent_at = None if error else database_clock.now()
     Invitation.objects.filter(pk=invitation_id).update(sent_at=sent_at, mail_error=error[:300])
 
 
@@ -213,7 +212,7 @@ def find_invitation(token: str) -> Invitation:
         rows = Invitation.objects.select_related("tenant")
         with tenant_scope.across(Purpose.INVITATION):
             found = rows.filter(token_hash=hash_token(token)).first()
-        if found is not None and found.is_open_at(timezone.now()):
+        if found is not None and found.is_open_at(database_clock.now()):
             return found
     raise NotFound(ENDED)
 
@@ -267,7 +266,7 @@ def _members_of(tenant_id: UUID, address: str) -> Any:
 
 def _clear(tenant_id: UUID, address: str) -> None:
     """End the address's expired offer and forget old ones; raise where an open one exists."""
-    now = timezone.now()
+    now = database_clock.now()
     rows = Invitation.objects.filter(tenant_id=tenant_id)
     ended = Q(accepted_at__lt=now - _KEPT) | Q(withdrawn_at__lt=now - _KEPT)
     rows.filter(ended | Q(expires_at__lt=now - _KEPT)).delete()

@@ -27,6 +27,7 @@ from tenants.quotas.limits import (
 
 #: The event of a quota of which four fifths are used.
 QUOTA_NEAR = "quota.near"
+QUOTA_NO_LONGER_NEAR = "quota.no_longer_near"
 
 
 @transaction.atomic
@@ -121,6 +122,9 @@ def note_use(
             "share": round(shares[name], 4),
         }
         outbox.append(tenant_id, QUOTA_NEAR, tenant_id, None, data)
+    for name in near:
+        if name not in now_near:
+            outbox.append(tenant_id, QUOTA_NO_LONGER_NEAR, tenant_id, None, {"quota": name})
     return reported
 
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import time
 from datetime import timedelta
 from uuid import UUID
 
 import pyotp
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from events import audit
-from shared import tenant_scope
+from shared import database_clock, tenant_scope
 from shared.actor import Actor
 from shared.encryption import open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
@@ -68,7 +66,7 @@ def begin_second_factor(user_id: int) -> None:
     row = SecondFactor(user_id=user_id, sealed_secret=sealed)
     SecondFactor.objects.bulk_create([row], ignore_conflicts=True)
     unconfirmed = SecondFactor.objects.filter(user_id=user_id, confirmed_at=None)
-    if not unconfirmed.update(sealed_secret=sealed, created_at=timezone.now()):
+    if not unconfirmed.update(sealed_secret=sealed, created_at=database_clock.now()):
         raise Conflict("This account has a second factor already. Remove it first.")
 
 
@@ -96,7 +94,7 @@ def confirm_second_factor(
     if row is None:
         raise NotFound("No second factor waits for its first code. Begin again.")
     _take_try(user_id)
-    step = _step_of(_secret_of(row), code, time.time() if at is None else at)
+    step = _step_of(_secret_of(row), code, database_clock.now().timestamp() if at is None else at)
     if step is None:
         raise _wrong_code()
     with transaction.atomic():
@@ -104,7 +102,7 @@ def confirm_second_factor(
         waiting = SecondFactor.objects.filter(
             user_id=user_id, confirmed_at=None, sealed_secret=row.sealed_secret
         )
-        if not waiting.update(confirmed_at=timezone.now(), last_step=step, tries=0):
+        if not waiting.update(confirmed_at=database_clock.now(), last_step=step, tries=0):
             raise Conflict("Another session has begun or ended this meanwhile. Begin again.")
         codes = _new_recovery_codes(user_id)
         _record(user_id, "user.second_factor_enrolled", actor)
@@ -125,7 +123,7 @@ def take_code(user_id: int, code: str, *, actor: Actor, at: float | None = None)
     _take_try(user_id)
     typed = "".join(code[:_LONGEST_TYPED].split()).replace("-", "").lower()
     if len(typed) == _DIGITS:
-        taken = _take_step(row, typed, time.time() if at is None else at)
+        taken = _take_step(row, typed, database_clock.now().timestamp() if at is None else at)
     else:
         taken = _take_recovery_code(user_id, typed, actor)
     if taken:
@@ -175,7 +173,7 @@ def reset_second_factor(user_id: int, *, actor: Actor) -> int:
 
 
 def _pending(user_id: int) -> SecondFactor | None:
-    since = timezone.now() - ENROLMENT_LASTS
+    since = database_clock.now() - ENROLMENT_LASTS
     rows = SecondFactor.objects.filter(user_id=user_id, confirmed_at=None, created_at__gt=since)
     return rows.first()
 
@@ -194,7 +192,7 @@ def _secret_of(row: SecondFactor) -> str:
 
 def _take_try(user_id: int) -> None:
     """Count a try before it is judged, so that many at once are no more than allowed."""
-    now = timezone.now()
+    now = database_clock.now()
     rows = SecondFactor.objects.filter(user_id=user_id)
     rows.filter(tries_since__lt=now - TRIES_WINDOW).update(tries=0, tries_since=now)
     if not rows.filter(tries__lt=MOST_TRIES).update(tries=F("tries") + 1):
@@ -228,7 +226,7 @@ def _take_recovery_code(user_id: int, typed: str, actor: Actor) -> bool:
         unused = RecoveryCode.objects.filter(
             factor_id=user_id, code_hash=_hash(user_id, typed), used_at=None
         )
-        taken = bool(unused.update(used_at=timezone.now()))
+        taken = bool(unused.update(used_at=database_clock.now()))
         if taken:
             _record(user_id, "user.recovery_code_used", actor)
     return taken

@@ -17,10 +17,9 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from events import audit
-from shared import tenant_scope
+from shared import database_clock, tenant_scope
 from shared.actor import Actor
 from shared.exceptions import Conflict, NotFound
 from shared.followers import Followers
@@ -79,7 +78,7 @@ def begin_sign_in(
     was. A ``sign_in_id`` is made from a proof that counts once: raise Conflict where the session is
     there; unless it ``is_known`` that it may be.
     """
-    now = timezone.now()
+    now = database_clock.now()
     rows = SignIn.objects.filter(user_id=user_id)
     rows.filter(Q(ended_at__lt=now - KEPT) | Q(began_at__lt=now - _longest() - KEPT)).delete()
     made = SignIn(user_id=user_id, address=address[:45], user_agent=_storable(user_agent))
@@ -175,7 +174,7 @@ def find_open(sign_in_id: object, user_id: int) -> OpenSignIn | None:
         tenant__suspended_at=None,
         tenant__second_factor_required=True,
     )
-    rows = SignIn.objects.filter(_is_open(timezone.now()), pk=key, user_id=user_id)
+    rows = SignIn.objects.filter(_is_open(database_clock.now()), pk=key, user_id=user_id)
     with tenant_scope.across(Purpose.SIGN_IN):
         found: Any = rows.annotate(
             has_factor=Exists(_factor_of(OuterRef("user_id"))), needs_factor=Exists(needs)
@@ -187,7 +186,7 @@ def find_open(sign_in_id: object, user_id: int) -> OpenSignIn | None:
 
 def note_use(sign_in: SignIn) -> None:
     """Note that the session was used, unless that was noted lately."""
-    now = timezone.now()
+    now = database_clock.now()
     if sign_in.seen_at < now - SEEN_EVERY:
         # Asked again in the statement: of many requests at once, one writes.
         stale = SignIn.objects.filter(pk=sign_in.pk, ended_at=None, seen_at__lt=now - SEEN_EVERY)
@@ -196,7 +195,7 @@ def note_use(sign_in: SignIn) -> None:
 
 def list_sign_ins(user_id: int) -> list[SignIn]:
     """Return the person's open sessions, those used last first."""
-    return list(_open(user_id, timezone.now()).order_by("-seen_at", "-id")[:MOST_SESSIONS])
+    return list(_open(user_id, database_clock.now()).order_by("-seen_at", "-id")[:MOST_SESSIONS])
 
 
 @transaction.atomic
@@ -218,7 +217,7 @@ def end_sign_ins(
     rows = SignIn.objects.filter(user_id=user_id)
     ended = _end(rows.exclude(pk=but) if but else rows, why)
     if not ended and not rows.filter(ended_by__in=_ENDS_OF_OTHERS).exists():
-        now = timezone.now()
+        now = database_clock.now()
         SignIn.objects.create(
             user_id=user_id, began_at=now, seen_at=now, ended_at=now, ended_by=why
         )
@@ -257,14 +256,16 @@ def _end(rows: QuerySet[SignIn], why: str, now: datetime | None = None) -> int:
     ids = list(locked.values_list("pk", flat=True))
     if not ids:
         return 0
-    SignIn.objects.filter(pk__in=ids).update(ended_at=now or timezone.now(), ended_by=why)
+    SignIn.objects.filter(pk__in=ids).update(ended_at=now or database_clock.now(), ended_by=why)
     ended.tell(ids)
     return len(ids)
 
 
 def sweep_sessions() -> None:
     """Delete some expired sessions; called wherever one is made, so that they do not pile up."""
-    expired = Session.objects.filter(expire_date__lt=timezone.now()).values_list("pk", flat=True)
+    expired = Session.objects.filter(expire_date__lt=database_clock.now()).values_list(
+        "pk", flat=True
+    )
     Session.objects.filter(pk__in=list(expired[:_SWEPT])).delete()
 
 

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from events import audit
+from shared import database_clock
 from shared.actor import Actor
 from shared.sql import rows
 from shared.sql_arrays import of_uuids
@@ -54,7 +54,7 @@ def rotate_signing_secret(
     """Make a new secret, active at once; the old ones sign too until the overlap ends."""
     # The race: two rotations at once would both leave the other's secret without an end.
     tenant = Tenant.objects.select_for_update(no_key=True).get(pk=tenant_id)
-    now = timezone.now()
+    now = database_clock.now()
     ends_at = now + timedelta(seconds=overlap_seconds)
     unended = Q(expires_at__isnull=True) | Q(expires_at__gt=ends_at)
     SigningSecret.objects.filter(unended, tenant_id=tenant_id).update(expires_at=ends_at)
@@ -71,7 +71,7 @@ def reveal_signing_secrets(tenant_id: UUID, *, actor: Actor) -> list[RevealedSec
         RevealedSecret(
             row.id, open_signing_secret(row.sealed, tenant_id), row.created_at, row.expires_at
         )
-        for row in valid_signing_secrets(timezone.now()).filter(tenant_id=tenant_id)
+        for row in valid_signing_secrets(database_clock.now()).filter(tenant_id=tenant_id)
     ]
     audit.record(tenant_id, actor, "signing_secret.revealed", "tenant", tenant_id)
     return revealed
@@ -83,6 +83,6 @@ def add_signing_secret(tenant: Tenant) -> RevealedSecret:
     row = SigningSecret.objects.create(
         tenant=tenant,
         sealed=seal_signing_secret(secret, tenant.id),
-        created_at=timezone.now(),
+        created_at=database_clock.now(),
     )
     return RevealedSecret(row.id, secret, row.created_at, row.expires_at)

@@ -14,6 +14,8 @@ from django.core.management import get_commands, load_command_class
 
 from delivery.errors import DeliveryError
 from executions.triggering import receiver_requests, test_delivery
+from notifications.services import channel_sending
+from notifications.transports.answers import Answer
 from shared import payload_sight
 from shared.conf import conf
 from tenants.services import invitations
@@ -41,6 +43,9 @@ def _quiet() -> Iterator[None]:
     async def unreachable(*_: Any) -> DeliveryError:
         return DeliveryError("dns_failed", "nowhere")
 
+    def taken(*_: Any, **__: Any) -> Answer:
+        return Answer(200, "")
+
     def received(*_: Any) -> dict[str, Any]:
         payload_sight.require()
         return {"requests": [], "kept": 0, "total": 0}
@@ -49,6 +54,8 @@ def _quiet() -> Iterator[None]:
         patch.setattr(settings, "VAPID_PRIVATE_KEY", "A" * 42 + "E")
         patch.setattr("notifications.services.deliveries.wake_sender", lambda delivery: None)
         patch.setattr(test_delivery, "_exchange", unreachable)
+        patch.setattr("notifications.limits.MOST_TESTS", 10**6)
+        patch.setattr(channel_sending, "send_webhook", taken)
         patch.setattr(invitations, "MOST_OF_TENANT", 10**6)
         patch.setattr(invitations, "MOST_TO_ADDRESS", 10**6)
         patch.setattr(receiver_requests, "required_address_of", lambda tenant: "http://here/")

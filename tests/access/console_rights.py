@@ -57,8 +57,9 @@ _PAGES: dict[Role, str] = {
         executions/<uuid:execution_id>/explain concurrency-keys dead-letters
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
-        workers/<path:worker_id> shares usage usage.csv alerts alerts/recent
-        alerts/<uuid:alert_id> settings settings/calendars settings/calendars/<uuid:calendar_id>
+        workers/<path:worker_id> shares objectives usage usage.csv alerts alerts/recent
+        alerts/<uuid:alert_id> alert-rules settings settings/calendars
+        settings/calendars/<uuid:calendar_id> settings/channels
         settings/quotas settings/secrets settings/zones settings/try settings/confirm
     """,
     Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
@@ -68,7 +69,10 @@ _PAGES: dict[Role, str] = {
         settings/calendars/<uuid:calendar_id>/edit settings/calendars/<uuid:calendar_id>/import
         settings/members settings/encryption-keys settings/api-keys settings/api-keys/new
         settings/api-keys/<uuid:key_id>/edit settings/api-keys/<uuid:key_id>/rotate
-        settings/secrets/new settings/secrets/named/<str:secret> settings/audit
+        settings/channels/new settings/channels/<uuid:channel_id>
+        settings/channels/<uuid:channel_id>/test settings/secrets/new
+        settings/secrets/named/<str:secret> settings/audit alert-rules/new
+        alert-rules/<uuid:rule_id>
         settings/audit/export
     """,
 }
@@ -92,7 +96,8 @@ _SENT: dict[Role, str] = {
         pauses/create pauses/<uuid:pause_id>/end destinations/<str:host>/limits
         destinations/<str:host>/reset pools/new/create pools/<str:name>/pause
         pools/<str:name>/resume pools/<str:name>/limit pools/<str:name>/delete
-        alerts/<uuid:alert_id>/mute
+        alerts/<uuid:alert_id>/mute alerts/<uuid:alert_id>/acknowledge
+        alerts/<uuid:alert_id>/assign
     """,
     Role.ADMIN: """
         tasks/test tasks/<uuid:task_id>/delete tasks/<uuid:task_id>/erase
@@ -102,6 +107,8 @@ _SENT: dict[Role, str] = {
         settings/members/invitations/<uuid:invitation_id>/resend
         settings/members/invitations/<uuid:invitation_id>/withdraw
         settings/api-keys/<uuid:key_id>/revoke settings/secrets/named/<str:secret>/remove
+        settings/channels/<uuid:channel_id>/remove
+        alert-rules/<uuid:rule_id>/delete
     """,
     Role.OWNER: """
         settings/second-factor settings/provider settings/members/<int:member_id>/transfer
@@ -112,6 +119,7 @@ _SENT: dict[Role, str] = {
 _JUDGED_FIRST = {
     "settings/try",
     "settings/confirm",
+    "settings/channels/<uuid:channel_id>/test",
     "settings/calendars/<uuid:calendar_id>/import",
     "settings/api-keys/<uuid:key_id>/rotate",
 }

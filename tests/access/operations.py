@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tests.access.alert_operations import of_alerts
 from tests.access.rights import Rights
 from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
 from tests.factories import once
@@ -310,6 +311,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_schedulers", "GET /v1/schedulers", "read"),
     _op("get_overview", "GET /v1/overview", "read"),
     _op("get_shares", "GET /v1/shares", "read"),
+    _op("get_objectives", "GET /v1/objectives", "read"),
     _op("get_usage", "GET /v1/usage", "read"),
     _op("get_usage", "GET /v1/usage?format=csv", "read"),
     _op("get_throughput", "GET /v1/stats/throughput", "read"),
@@ -317,18 +319,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_received_requests", "GET /v1/receiver/requests", "read", shows_payload=True),
     _op("forget_received_requests", "DELETE /v1/receiver/requests", "operate"),
     # alerts and who is told
-    _op("list_alerts", "GET /v1/alerts", "read"),
-    _op("get_alert", "GET /v1/alerts/{alert_id}", "read"),
-    _op("mute_alert", "POST /v1/alerts/{alert_id}/mute", "operate", body={}),
-    _op("list_notification_preferences", "GET /v1/notification-preferences", "admin"),
-    _op(
-        "change_notification_preference",
-        "PATCH /v1/notification-preferences",
-        "admin",
-        body={**_MEMBER, "timezone": "Asia/Tokyo"},
-        foreign=400,
-        seen_with="admin",
-    ),
+    *of_alerts(_op),
     _op("list_push_subscriptions", "GET /v1/push-subscriptions", "admin"),
     _op(
         "create_push_subscription",

@@ -22,6 +22,7 @@ FOLLOWED = {
 }
 #: Column -> where it is followed instead, or why it is no secret.
 ELSEWHERE = {
+    "alert_channels.sealed_url": "tests/access/test_api_access.py",
     "audit_chains.hash": "a keyed hash of the last entry",
     "audit_entries.hash": "a keyed hash of the entry",
     "auth_user.password": "a hash; tests/dashboard/views/test_account.py",
@@ -35,7 +36,8 @@ ELSEWHERE = {
     "idempotency_records.fingerprint": "a hash of the call; tests/api/test_idempotency.py",
     "idempotency_records.key": "the caller's name of the call",
     "idempotency_records.sealed_body": "tests/api/test_idempotency.py",
-    "push_subscriptions.endpoint": "tests/access/test_api_access.py",
+    "push_subscriptions.endpoint": "in rows of earlier versions, until it is sealed",
+    "push_subscriptions.sealed_endpoint": "tests/access/test_api_access.py",
     "push_subscriptions.sealed_auth": "tests/access/test_api_access.py",
     "recovery_codes.code_hash": "a hash; tests/tenants/services/test_second_factors.py",
     "workflow_runs.sealed_input": "tests/access/test_payload_sight.py",

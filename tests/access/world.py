@@ -27,6 +27,7 @@ from executions.models import DeadLetter, Erasure, WorkerMinute
 from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.event_subscriptions import create_subscription
 from notifications.services.push_subscriptions import subscribe
+from notifications.services.rules import create_rule
 from shared.actor import COMMAND
 from shared.conf import conf
 from shared.ids import new_id
@@ -52,6 +53,7 @@ from tests.factories import (
     start,
 )
 from tests.notifications.cast import make_member
+from tests.support.alert_channels import make_channel
 from tests.support.api import make_tenant
 from tests.support.calendars import make_calendar
 from tests.support.named_secrets import make_secret
@@ -173,7 +175,7 @@ def make_world(
         "worker_id": words.worker,
         "pause_id": _pause(tenant, words).id,
         "job_id": _job(tenant, words).id,
-        "alert_id": _alert(letter, words).id,
+        **_alerts(letter, words),
         "erasure_id": _erasure(tenant, words).id,
         "member": member.pk,
         "owner_member": _owners(tenant, words),
@@ -257,6 +259,12 @@ def _secret(tenant: Tenant, words: Words) -> str:
     return words.secret
 
 
+def _channel(tenant: Tenant, words: Words) -> UUID:
+    """Add a channel whose path is the right to send to it."""
+    url = f"https://{words.host}/{words.none}-channel"
+    return make_channel(tenant, f"{words.readers}-channel", url=url).pk
+
+
 def _pause(tenant: Tenant, words: Words) -> Pause:
     return Pause.objects.create(
         tenant_id=tenant.id,
@@ -280,6 +288,14 @@ def _alert(letter: DeadLetter, words: Words) -> Alert:
         first_at=letter.created_at,
         last_at=letter.created_at,
     )
+
+
+def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
+    rule = create_rule(
+        letter.tenant_id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
+    )
+    channel = _channel(letter.tenant, words)
+    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id, "channel_id": channel}
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:

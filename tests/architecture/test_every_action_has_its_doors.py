@@ -37,7 +37,8 @@ class Doors:
 _PAGES_WITH_FORMS = {
     *("login", "login_code", "task_new", "task_edit", "calendar_new", "calendar_edit"),
     *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
-    *("secret_new", "secret_edit"),
+    *("secret_new", "secret_edit", "alert_rule_new", "alert_rule_edit"),
+    *("channel_new", "channel_edit"),
 }
 
 _SESSION = "about this browser's session only; keys and commands have none"
@@ -107,9 +108,18 @@ CONSOLE = {
     "calendar_edit": Doors("PATCH /v1/calendars/{calendar_id}", "calendars edit"),
     "calendar_import": Doors("POST /v1/calendars/{calendar_id}/import", "calendars import"),
     "calendar_delete": Doors("DELETE /v1/calendars/{calendar_id}", "calendars delete"),
+    "alert_rule_new": Doors("POST /v1/notification-rules", "rules create"),
+    "alert_rule_edit": Doors("PATCH /v1/notification-rules/{rule_id}", "rules edit"),
+    "alert_rule_delete": Doors("DELETE /v1/notification-rules/{rule_id}", "rules delete"),
     "secret_new": Doors("POST /v1/secrets", "secrets set"),
     "secret_edit": Doors("PATCH /v1/secrets/{name}", "secrets set"),
     "secret_remove": Doors("DELETE /v1/secrets/{name}", "secrets remove"),
+    "alert_acknowledge": Doors("POST /v1/alerts/{alert_id}/acknowledge", "notify acknowledge"),
+    "alert_assign": Doors("POST /v1/alerts/{alert_id}/assign", "notify assign"),
+    "channel_new": Doors("POST /v1/channels", "channels create"),
+    "channel_edit": Doors("PATCH /v1/channels/{channel_id}", "channels change"),
+    "channel_test": Doors("POST /v1/channels/{channel_id}/test", "channels test"),
+    "channel_remove": Doors("DELETE /v1/channels/{channel_id}", "channels remove"),
     "alert_mute": Doors("POST /v1/alerts/{alert_id}/mute", "notify mute"),
     "settings_save": Doors("PATCH /v1/notification-preferences", "notify preferences"),
     "settings_tenant": Doors("PATCH /v1/me", "tenant set"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import re
 
@@ -12,6 +13,63 @@ from tests.architecture import tree
 from tests.architecture.rules import log_events
 
 CATALOGUE = {one.name: (one.level, frozenset(one.fields), one.traceback) for one in EVENTS.values()}
+#: Events whose line no test looks at; a test that causes one has the mark ``logs``.
+UNSEEN: set[str] = {
+    "admin_action.failed",
+    "bulk_item.failed",
+    "calendar.not_followed",
+    "call_group.split",
+    "clock.not_measured",
+    "control_channel.lost",
+    "control_message.refused",
+    "dispatch.crashed",
+    "dispatch.not_taken_back",
+    "drain.without_redis",
+    "erasure.not_handed_on",
+    "event_webhook.failed",
+    "event_webhook.paused",
+    "event_webhooks.held_back",
+    "invitation.failed",
+    "invitation.not_counted",
+    "invitation.withheld",
+    "library.logged",
+    "listener.lost",
+    "listener.not_opened",
+    "live_access.not_checked",
+    "live_message.not_understood",
+    "live_socket.gone",
+    "live_unsubscribe.failed",
+    "long_poll.without_database",
+    "metrics.not_read",
+    "oidc.refused",
+    "oidc.without_account",
+    "outcomes.postponed",
+    "partitions.not_released",
+    "places.noted",
+    "reading.not_recorded",
+    "receiver.cut_off",
+    "receiver_callback.failed",
+    "receiver_job.not_reported",
+    "receiver_ledger.not_written",
+    "recorder.without_redis",
+    "reports.held_back",
+    "request.value_refused",
+    "request.without_server",
+    "resealing.not_handed_on",
+    "run_retry.unreadable",
+    "schedule.not_shown",
+    "signal.unreadable",
+    "spans.cannot_be_sent",
+    "spans.not_sent",
+    "stage.failed",
+    "start_guard.crashed",
+    "tenant_history.not_removed",
+    "web_counts.held_back",
+    "worker.waiting",
+    "worker.without_redis",
+    "worker_loop.crashed",
+    "worker_part.crashed",
+}
 #: The logger of the functions that a deployment brings; its lines are captured with the run.
 _OF_HANDLERS = {"worker/handlers/context.py"}
 
@@ -34,6 +92,19 @@ def test_every_event_of_the_catalogue_is_logged():
     logged = {call.event for calls in _calls().values() for call in calls}
 
     assert logged | {LIBRARY} == set(EVENTS)
+
+
+def test_every_event_is_looked_at_by_a_test():
+    named = {
+        node.value
+        for path in (tree.REPOSITORY / "tests").rglob("test_*.py")
+        if path.name != "test_log_events.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+    # An event that a test has come to look at leaves the list.
+    assert set(EVENTS) - named == UNSEEN
 
 
 def test_no_field_has_a_name_that_records_have_themselves():

@@ -79,6 +79,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "a function, indexes of work on hold, and places that old code gives anew"
     },
     "executions 0032_metric_totals": {"RunSQL": "a function that old code does not call"},
+    "executions 0036_gave_way_and_names": {"RunSQL": "a cause as old code writes it, too"},
     "events 0006_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
@@ -99,6 +100,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tasks 0025_cursors_of_one_tenant": {
         "RemoveIndex taskcursor task_cursors_of_tenant_idx": "it comes back under its name",
         "AddIndex taskcursor task_cursors_of_tenant_idx": "UPGRADING says that changes wait",
+    },
+    "executions 0035_waiting_approvals": {
+        "RunSQL": "an index that is built, and dropped, while others write"
     },
     "tasks 0026_cursors_swept_by_thousands": {
         "RunSQL": "when the table is vacuumed and analyzed; nothing that is there changes"
@@ -170,6 +174,40 @@ ACCEPTED: dict[str, dict[str, str]] = {
     },
     "notifications 0004_suppressed_while_suspended": {
         "AlterField delivery reason": "one more word for people; the column stays as it is",
+    },
+    "notifications 0007_alert_channels": {
+        "AlterField delivery channel": "two more words for people; the column stays as it is",
+        "AlterField delivery membership": "it may be empty; old code fills it",
+        "AddConstraint delivery one_delivery_per_notice_and_channel": "old code writes to no "
+        "channel, and there are few rows",
+        "AddConstraint delivery delivery_has_one_receiver": "old code names a member and no "
+        "channel, and there are few rows",
+    },
+    "notifications 0006_alert_rules": {
+        "RemoveConstraint alert one_open_alert_per_cause": "the new one refuses what it refused",
+        "RemoveConstraint alert alert_kind_is_known": "it comes back in the same step, wider",
+        "RemoveConstraint notificationpreference notification_events_are_known": "it comes back in "
+        "the same step, wider",
+        "AlterField alert kind": "a longer text; old code writes shorter ones",
+        "AlterField alert error_signature": "a default of the code; the column stays as it is",
+        "AlterField alert task_id": "it may be empty; old code fills it",
+        "AlterField alert task_name": "a default of the code; the column stays as it is",
+        "AlterField alert execution_id": "it may be empty; old code fills it",
+        "AddConstraint alert one_open_alert_per_subject": "old code keeps one open alert per cause",
+        "AddConstraint alert alert_kind_is_known": "it allows what old code writes, and more",
+        "AlterField notificationpreference email_events": "longer texts; old code writes shorter",
+        "AlterField notificationpreference push_events": "longer texts; old code writes shorter",
+        "AlterField notificationpreference console_events": "longer texts; old code writes shorter",
+        "AddConstraint notificationpreference notification_events_are_known": "it allows what old "
+        "code writes, and more",
+        "RunSQL": "words that old code shows as they are, and a member's next edit may drop",
+    },
+    "notifications 0008_sealed_endpoints": {
+        "RemoveConstraint pushsubscription one_push_subscription_per_browser": "old code looks for "
+        "an endpoint among few rows; sealed ones have none in the clear",
+        "AddConstraint pushsubscription one_push_subscription_per_endpoint": "old code writes no "
+        "digest, and there are few rows",
+        "AlterField pushsubscription endpoint": "a default for what old code always writes",
     },
     "tasks 0015_export_keys": {
         "RunSQL": "of its own session, or of an index that a build cut off has left",

@@ -24,6 +24,11 @@ _PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("delivery.http_client.HttpClient",),
     ),
     "notifications/transports/push.py": (_GUARDED, ("delivery.one_call.call_once",)),
+    "notifications/transports/guarded_requests.py": (
+        f"{_GUARDED}; of requests it takes the forms of requests and answers only",
+        ("delivery.one_call.call_once", "requests"),
+    ),
+    "notifications/transports/webhook.py": (_GUARDED, ("delivery.one_call.call_once",)),
     "receiver/outgoing.py": (_GUARDED, ("delivery.http_client.HttpClient",)),
     "worker/webhooks.py": (_GUARDED, ("delivery.http_client.HttpClient",)),
     # PostgreSQL, Redis, the mail server, the installation's own public address.
@@ -50,7 +55,7 @@ _PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
     "shared/redis_client.py": (_OWN_SERVER, ("redis.Redis", "redis.asyncio.Redis")),
     "shared/tracing/otlp.py": (
         _OWN_SERVER,
-        ("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter",),
+        ("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter", "requests"),
     ),
     "shared/web_pool.py": (_OWN_SERVER, ("psycopg.connect",)),
     # Between processes, and addresses to listen on.

@@ -89,8 +89,6 @@ def test_production_imports_only_direct_requirements():
 def test_tests_and_benches_import_only_direct_requirements():
     listed = requirements.direct_names(_text("requirements.txt"))
     listed |= requirements.direct_names(_text("requirements-dev.txt")) | _extras()
-    # Schemathesis judges an answer together with a request of this library.
-    listed |= {"requests"}
 
     found = _imported(*tree.modules("tests", "bench")) - listed
 

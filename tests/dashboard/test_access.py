@@ -165,6 +165,7 @@ def test_a_form_of_another_site_is_refused(alpha, browser):
     assert strict.post(f"/tasks/{task.pk}/run").status_code == 403
 
 
+@pytest.mark.logs("console.without_database")
 def test_a_database_that_is_away_is_a_page_that_asks_again(browser, alpha, monkeypatch):
     client = browser(alpha)
 

@@ -48,6 +48,7 @@ def _away(*_: object, **__: object) -> None:
         ("dashboard.one_time_login._use_up", "get", "LINK"),
     ],
 )
+@pytest.mark.logs("page.without_server")
 def test_pages_without_a_session_say_that_the_database_is_away(
     client, db, monkeypatch, where, method, path
 ):

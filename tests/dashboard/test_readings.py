@@ -104,6 +104,7 @@ def test_lists_have_no_entries(browser, alpha):
 
 
 @pytest.mark.usefixtures("no_redis")
+@pytest.mark.logs("readings.not_counted")
 def test_while_redis_is_away_each_page_has_an_entry_and_its_updates_none(browser, alpha):
     task, member = make_task(alpha), browser(alpha)
     member.get(f"/tasks/{task.id}")

@@ -87,6 +87,7 @@ def test_masked_fields_a_budget_and_a_key_are_kept_and_not_written_where_there_a
         "redact": ["$.card.number"],
         "budget": [{"unit": "runs", "limit": 10, "per": "day"}],
         "concurrency": {"key": "crm", "max": 2},
+        "targets": {"start_within_seconds": 60},
     }
     body = {"name": "Flow", "schedule": {"every": "PT15M"}, "steps": [calls("a")]}
     with_parts = parse_workflow({**body, **parts}, now=NOW, limits=LIMITS)
@@ -98,6 +99,7 @@ def test_masked_fields_a_budget_and_a_key_are_kept_and_not_written_where_there_a
     assert written["redact"] == parts["redact"]
     assert written["budget"] == parts["budget"]
     assert written["concurrency"] == {**parts["concurrency"], "order": "any"}
+    assert written["targets"]["start_within_seconds"] == 60
     assert not without_defaults(workflow_fields(without)).keys() & parts.keys()
 
 

@@ -15,7 +15,15 @@ from psycopg import Cursor
 
 from events import outbox
 from events.models import Event, EventCursor
-from events.outbox import Recorded, append, append_many, consume, consume_tally
+from events.outbox import (
+    OfTenants,
+    Recorded,
+    append,
+    append_many,
+    consume,
+    consume_tally,
+    lock_cursor,
+)
 from executions.ledger import days as ledger
 from executions.loop.clocks import database_now
 from shared.ids import moment_of, new_id
@@ -251,6 +259,34 @@ def test_only_the_names_asked_for_are_handed_over_and_all_are_passed(started: No
     assert counts == [3, 3, 1, 0]
     assert [event.name for event in had] == ["a", "b", "a", "b"]
     assert read() == []
+
+
+def test_some_names_are_handed_over_of_some_tenants_only(started: None):
+    mine, other = new_id(), new_id()
+    append(mine, "b", new_id())
+    append(other, "b", new_id())
+    append(other, "a", new_id())
+    write_batch(3, "b")
+    had: list[Recorded] = []
+
+    count = consume(
+        "reader", 10, had.extend, names=["a"], besides=OfTenants(("b",), lambda: {mine})
+    )
+
+    assert count == 4
+    assert [(event.tenant_id, event.name) for event in had] == [(mine, "b"), (other, "a")]
+
+
+def test_a_cursor_is_locked_by_one_at_a_time(started: None):
+    write("a")
+    with session() as beside:
+        beside.execute(statement("outbox/lock_place"), {"consumer": "reader"})
+        with transaction.atomic():
+            assert not lock_cursor("reader")
+        assert consume("reader", 1, lambda events: None) == 0
+
+    with transaction.atomic():
+        assert lock_cursor("reader")
 
 
 def test_a_tally_counts_each_event_once(started: None):

@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError
@@ -18,6 +19,7 @@ from executions.broker import AT_ONCE, CHECK_ZONES
 from executions.ledger import totals
 from executions.loop import lower_bounds
 from executions.loop.clocks import database_now
+from executions.loop.counts import Counts
 from executions.models import Execution, PartitionLease, UnownedStretch
 from scheduler_site.celery import app
 from shared.notify import wake_schedulers_now, wake_stage_on_commit
@@ -299,6 +301,22 @@ def test_work_that_has_waited_for_the_gate_is_found_where_it_was_due(
         assert ticks < 10
         scheduler._agenda.hurry("gate")
         tick(scheduler)
+
+
+def test_the_time_that_keys_take_delays_no_look_of_the_gate(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+
+    def of_keys(*_: object) -> Counts:
+        clock[0] += 0.4
+        return Counts(next_in=5.0)
+
+    monkeypatch.setattr("executions.beat.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr("executions.beat.gate.run_once", lambda *_: Counts(next_in=1.0))
+    monkeypatch.setattr("executions.beat.keys.run_once", of_keys)
+
+    assert scheduler._gate() == pytest.approx(0.6)
 
 
 def test_a_stretch_that_is_noted_late_is_judged_at_once(scheduler: PunctualScheduler) -> None:

@@ -16,6 +16,7 @@ from django.test import Client
 
 from dashboard.task_form.form import EMPTY, read_form
 from dashboard.urls import urlpatterns
+from notifications.services.rules import list_rules
 from shared.exceptions import InvalidInput, TooLarge
 from tasks.choices import TARGET_KINDS
 from tasks.models import Calendar
@@ -173,6 +174,7 @@ def site(alpha, browser) -> Site:  # noqa: F811 - fixtures
         "execution_id": make_execution(alpha, "SUCCEEDED").pk,
         "letter_id": letter.pk,
         "calendar_id": calendar.pk,
+        "rule_id": list_rules(alpha.pk)[0].pk,
         "host": "api.example.com",
     }
     pages = [_filled(str(pattern.pattern), ids) for pattern in urlpatterns]

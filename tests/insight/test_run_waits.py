@@ -16,6 +16,7 @@ from insight.run_waits import MOST_WAITS, RunWait, waits_of, waits_text
 from insight.workflow_runs import find_take, see
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant, release
+from tests.support.recounting import recounts
 from tests.support.workflow_steps import run_step
 from tests.support.workflows import begin_run, calls, make_workflow, work
 from workflows.control import pause_run
@@ -39,6 +40,7 @@ def kinds(tenant: Tenant, run: UUID) -> list[tuple[str, str | None]]:
     return [(one.kind, one.step) for one in waits(tenant, run)]
 
 
+@recounts("run.items")
 def test_the_open_steps_are_named_with_the_items_of_a_fan_out(tenant: Tenant):
     load = calls("load", for_each=[1, 2, 3, 4], max_parallel=2)
     run = begin_run(make_workflow(tenant, [APPROVAL, load, calls("b", "load")]))

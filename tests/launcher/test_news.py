@@ -114,6 +114,7 @@ def _is_there(pid: int) -> Any:
         return cursor.fetchone()[0]
 
 
-def test_the_stages_are_those_that_follow_from_events():
+def test_the_stages_are_those_that_follow_from_events_and_from_time():
     names = [stage.name for stage in news.stages()]
-    assert names == ["live", "alert", "deliveries", "event_webhooks", "bulk"]
+
+    assert names == ["live", "alert", "deliveries", "event_webhooks", "bulk", "time"]

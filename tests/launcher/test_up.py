@@ -19,6 +19,7 @@ from launcher.supervised_process import SupervisedProcess
 from launcher.supervisor import Supervisor
 from launcher.up import Runtime, UpFailure, readiness_table, run_up
 from shared.conf import conf
+from tests.support.recounting import recounts
 
 TENANT = UUID(int=1)
 
@@ -78,6 +79,7 @@ def test_host_that_is_no_address_is_refused(options):
     assert "HOST 'no such host'" in str(failure)
 
 
+@recounts("process.restarts")
 def test_runtime_file_tells_addresses_and_living_processes(options):
     supervisor = Supervisor([], [], lambda name, line: None)
     process = SupervisedProcess(

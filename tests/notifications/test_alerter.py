@@ -10,9 +10,9 @@ import pytest
 
 from executions.models import Execution
 from notifications import alerter as module
-from notifications import incidents
+from notifications import incidents, judging
 from notifications.alerter import Alerter
-from notifications.incidents import count_failures
+from notifications.incidents import count_findings
 from notifications.models import Alert, Delivery, NotificationPreference
 from notifications.services.deliveries import send_delivery
 from tests.factories import make_tenant
@@ -172,18 +172,18 @@ def test_an_alerter_that_dies_before_its_commit_counts_the_failures_once(
 ) -> None:
     begin()
     fail(make_tenant(), 2)
-    real = count_failures
+    real = count_findings
 
     def die(*args: Any) -> None:
         real(*args)
         raise SystemExit("killed")
 
-    monkeypatch.setattr(module, "count_failures", die)
+    monkeypatch.setattr(judging, "count_findings", die)
     with pytest.raises(SystemExit):
         Alerter().run_once()
     assert not Alert.objects.exists()
 
-    monkeypatch.setattr(module, "count_failures", real)
+    monkeypatch.setattr(judging, "count_findings", real)
     Alerter().run_once()
     Alerter().run_once()
 

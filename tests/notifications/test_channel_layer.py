@@ -138,6 +138,7 @@ async def test_messages_for_unknown_channels_go_nowhere(layer: LiveChannelLayer)
     await layer.group_discard(GROUP, "nobody")
 
 
+@pytest.mark.logs("live_connection.lost")
 async def test_every_channel_hears_that_the_connection_was_lost(
     layer: LiveChannelLayer, valkey: KillableValkey
 ):

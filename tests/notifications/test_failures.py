@@ -65,9 +65,9 @@ def test_only_the_first_retry_of_an_execution_counts() -> None:
 
     found = failures_of([again, event])
 
-    assert [one.cause.kind for one in found] == ["first_failure"]
-    assert found[0].cause.signature == "http_status:503"
-    assert found[0].cause.destination == "api.example.com"
+    assert [one.kind for one in found] == ["first_failure"]
+    assert found[0].signature == "http_status:503"
+    assert found[0].destination == "api.example.com"
 
 
 def test_an_execution_past_its_retention_is_no_failure() -> None:

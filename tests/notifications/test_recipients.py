@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
+from notifications.choices import AlertKind
 from notifications.models import AlertMute, AlertTask, NotificationPreference
 from notifications.recipients import (
     in_quiet_hours,
@@ -54,6 +55,7 @@ def test_an_alert_whose_every_task_is_muted_is_kept_back() -> None:
     tenant = make_tenant()
     member = make_member(tenant)
     alert = make_alert(tenant)
+    assert alert.task_id is not None
     AlertTask.objects.create(alert=alert, task_id=alert.task_id)
     NotificationPreference.objects.create(membership=member, muted_task_ids=[alert.task_id])
     recipient = recipient_of(member.pk)
@@ -82,8 +84,9 @@ def test_a_member_without_a_row_has_the_defaults() -> None:
 
     wish = preference_of(member)
 
-    assert wish.email_events == ["final_failure"]
-    assert wish.push_events == wish.console_events == ["first_failure", "final_failure"]
+    everything = list(AlertKind.values)
+    assert wish.push_events == wish.console_events == everything
+    assert wish.email_events == [kind for kind in everything if kind != "first_failure"]
 
 
 def test_an_inactive_user_is_no_recipient() -> None:

@@ -5,10 +5,12 @@ import pytest
 from operations.key_list import keys
 from tenants.models import DataKey, Tenant
 from tests.factories import make_task
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
 
+@recounts("keys.uses")
 def test_data_keys_are_listed_with_their_values_and_what_wraps_them(alpha: Tenant, beta: Tenant):
     make_task(alpha)
 

@@ -10,6 +10,7 @@ from shared.exceptions import Conflict, NotFound, Unavailable
 from tasks.models import Task
 from tests.factories import make_task
 from tests.support.command_documents import read_document
+from tests.support.recounting import recounts
 
 
 def _command() -> PunctualCommand:
@@ -91,6 +92,7 @@ def test_the_exit_code_says_how_many_failed_and_how(errors, code):
     assert left.value.code == code
 
 
+@recounts("command.done")
 def test_results_are_one_document_with_counts(rows):
     command = PunctualCommand(stdout=(out := io.StringIO()), stderr=(err := io.StringIO()))
     outcomes = many.resolve(["a", "nowhere"], _find(rows))

@@ -105,7 +105,22 @@ def test_a_pull_pool_that_nobody_leases_from_leaves_the_installation_healthy(unl
 
     assert found.healthy
     assert found.late == 0
-    assert found.due == (1 if unleased == "PENDING" else 0)
+    assert found.due == found.tenants["own_workers"] == (1 if unleased == "PENDING" else 0)
+
+
+@pytest.fixture
+def parked(db):
+    """Leave work that waits for its destination since five minutes."""
+    late = _due_since(make_execution(make_tenant()), 300)
+    Execution.objects.filter(pk=late.id).update(parked=True)
+
+
+def test_work_that_waits_for_its_destination_is_its_tenants_matter(parked, running):
+    found = status.read_status()
+
+    assert found.healthy
+    assert (found.due, found.late) == (1, 0)
+    assert found.tenants == {"parked": 1, "own_workers": 0}
 
 
 def test_the_delays_of_a_tenants_own_workers_are_not_the_installations():

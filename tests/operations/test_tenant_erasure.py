@@ -2,15 +2,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, OperationalError, connection, transaction
+from psycopg.errors import DeadlockDetected, ForeignKeyViolation, LockNotAvailable, QueryCanceled
 
 from events.models import AuditEntry
 from executions.models import Erasure, Execution
-from operations import tenant_erasure
+from operations import tenant_erasure, tenant_removal
 from operations.backup import erased_tenants
 from operations.tenant_erasure import erase_tenant
+from operations.tenant_removal import remove_tenant
 from shared.data_keys import forget_all
 from shared.encryption import DecryptionFailed, open_json
 from shared.exceptions import Conflict, InvalidInput, NotFound, Unavailable
@@ -21,7 +24,7 @@ from tasks.revisions import read_definition
 from tenants.models import DataKey, Tenant
 from tests.access.stored_rows import rows_of
 from tests.access.world import make_world
-from tests.factories import ACTOR, make_execution, make_task, once
+from tests.factories import ACTOR, make_execution, make_task, make_tenant, once
 from tests.support.places import places_of
 from tests.support.tables_of_tenants import STAYS, tables_with
 
@@ -186,3 +189,68 @@ def test_keys_stay_where_the_list_of_erased_tenants_cannot_be_written(
     assert DataKey.objects.filter(tenant=alpha).exists()
 
     assert erase(alpha).status == "COMPLETED"
+
+
+def crossing(times: int, error: type[Exception], cause: Exception) -> Any:
+    """Return a removal that a call under way crosses so often."""
+    left = iter(range(times))
+
+    def remove(tenant: Tenant, **parts: Any) -> None:
+        remove_tenant(tenant, **parts)
+        if next(left, None) is not None:
+            raise error("crossed") from cause
+
+    return remove
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [(IntegrityError, ForeignKeyViolation()), (OperationalError, DeadlockDetected())],
+)
+def test_a_call_that_crosses_the_last_step_is_waited_for(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch, error: type[Exception], cause: Exception
+):
+    tenant_id = alpha.id
+    monkeypatch.setattr(tenant_erasure, "remove_tenant", crossing(4, error, cause))
+
+    assert erase(alpha).status == "COMPLETED"
+
+    assert not Tenant.objects.filter(pk=tenant_id).exists()
+
+
+@pytest.mark.parametrize(
+    ("times", "cause"), [(5, DeadlockDetected()), (1, QueryCanceled())], ids=["often", "other"]
+)
+def test_the_last_step_ends_with_its_error_where_trying_again_does_not_help(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch, times: int, cause: Exception
+):
+    monkeypatch.setattr(tenant_erasure, "remove_tenant", crossing(times, OperationalError, cause))
+
+    with pytest.raises(OperationalError, match="crossed"):
+        erase(alpha)
+
+    assert Tenant.objects.filter(pk=alpha.id).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_under_way_stores_no_row_of_a_tenant_that_is_being_removed(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    tenant = make_tenant("Removed")
+    other = connection.copy()
+
+    def meanwhile(tenant_id: UUID) -> None:
+        with other.cursor() as session:
+            session.execute("SET lock_timeout = '1ms'")
+            # What the check of a foreign key does at the commit of a new row.
+            checks = "SELECT 1 FROM tenants WHERE id = %s FOR KEY SHARE"
+            with pytest.raises(OperationalError) as waits:
+                session.execute(checks, [tenant_id])
+        assert isinstance(waits.value.__cause__, LockNotAvailable)
+
+    monkeypatch.setattr("workflows.removal.remove_of_tenant", meanwhile)
+    try:
+        with transaction.atomic():
+            tenant_removal.remove_tenant(tenant, actor=ACTOR)
+    finally:
+        other.close()

@@ -46,8 +46,8 @@ def test_every_kind_of_rows_is_in_the_file_without_secrets_and_payloads(tmp_path
 
     kinds = (
         "tenant members invitations api_keys signing_secrets data_keys calendars secrets pauses "
-        "pools bulk_jobs alerts notification_preferences push_subscriptions tasks task_versions "
-        "executions attempts dead_letters workflow_runs workflow_steps audit erasures"
+        "pools bulk_jobs alerts alert_channels notification_preferences push_subscriptions tasks "
+        "task_versions executions attempts dead_letters workflow_runs workflow_steps audit erasures"
     )
     assert [kind for kind in kinds.split() if not found[kind]] == []
     assert {one.name for one in PLAIN} | set(READ_APART.values()) == found.keys()

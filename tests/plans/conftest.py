@@ -96,10 +96,15 @@ class Plans:
                 "destinations",
                 "workflow_ends",
                 "metric_reads",
+                "objectives",
+                "objective_reads",
                 "totals",
                 "doctor",
                 "workflow_limits",
                 "workflow_deadlocks",
+                "time_checks",
+                "timing_targets",
+                "alert_rules",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.

@@ -8,7 +8,9 @@ import pytest
 from django.db import connection
 
 from executions.gate.key_list import before_in_line, key_of, list_keys
+from executions.loop.clocks import database_now
 from executions.models import Execution
+from shared.sql import rows
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.gate.key_world import KEY, at_most, begin, look, make
@@ -46,6 +48,25 @@ def test_looks_go_by_the_indexes_of_keys(plans: Any):
     found.check_in_order("keys/waiting", "gate/somebody_waits")
     # What it has found of each key is sorted, for its number and its task.
     assert all("open_executions" not in plan.sorted for plan in found.found["keys/due"])
+
+
+def test_runs_that_may_pass_in_strict_order_are_found_by_an_index(plans: Any):
+    tenant = make_tenant("Alpha")
+    fill(tenant, without_key=24)
+
+    with plans() as found:
+        rows(
+            "keys/needed",
+            {
+                "numbers": [0],
+                "tenants": [tenant.id],
+                "keys": [KEY],
+                "now": database_now(),
+                "limit": 10,
+            },
+        )
+
+    found.check("keys/needed")
 
 
 def test_lists_go_by_the_indexes_of_keys(plans: Any):

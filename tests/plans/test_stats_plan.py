@@ -5,7 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 
+from executions.ledger import objectives
+from executions.ledger.objectives import Answers
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.list_filters import with_bounds
@@ -16,6 +19,7 @@ from insight.statistics import (
     run_strips,
     running_now,
 )
+from insight.statistics.objectives import objectives_of
 from shared.conf import conf
 from tasks.forecast_groups import Scope, computed_tasks
 from tasks.models import Task
@@ -122,6 +126,37 @@ def test_letters_are_counted_by_index(plans: Any, full: Tenant):
         dead_letter_sparklines(full.id, ["timeout_total"])
 
     found.check("statistics/letters_by_hour")
+
+
+#: A month of hours and the minutes of two days, of tenants that were never asked for.
+_COUNTS_OF_OTHERS = (
+    "INSERT INTO minute_stats (tenant_id, minute, succeeded, failed, retried, cancelled, late,"
+    " start_delays, by_band) SELECT md5((n % 4)::text)::uuid, now() - n * interval '1 minute',"
+    " 1, 0, 0, 0, 0, '{}', '{1,1,1,1,1,1}' FROM generate_series(0, 8000) AS n",
+    "INSERT INTO objective_hours (tenant_id, hour, band, starts, attempts)"
+    " SELECT md5((n % 4)::text)::uuid, now() - n * interval '1 hour', 1, 1, 1"
+    " FROM generate_series(0, 8000) AS n",
+    "INSERT INTO objective_counts (tenant_id, at, objective, cause, counted, bad, hourly)"
+    " SELECT md5((n % 4)::text)::uuid, now() - n * interval '5 minutes', 'start', 'internal', 0,"
+    " 1, true FROM generate_series(0, 8000) AS n",
+)
+
+
+def test_objectives_are_read_by_the_keys_of_hours_minutes_and_counts(plans: Any, full: Tenant):
+    now = database_now()
+    with connection.cursor() as cursor:
+        for statement in _COUNTS_OF_OTHERS:
+            cursor.execute(statement)
+        cursor.execute("ANALYZE minute_stats, objective_hours, objective_counts")
+
+    with plans() as found:
+        objectives_of(full.id)
+        objectives.add_answers([Answers(full.id, 5, 1)])
+        objectives.roll_up(now - timedelta(days=1), now)
+        objectives.fold(now)
+
+    found.check("objective_reads/figures_of", "objective_reads/causes_of")
+    found.check("objectives/add_answers", "objectives/roll_up_hours", "objectives/fold")
 
 
 def test_minutes_are_added_to_by_their_key(plans: Any):

@@ -259,6 +259,16 @@ def test_the_lease_that_ran_out_is_counted(told: Scrape):
     assert told["punctual_lease_expiries_total", "execution"] == 1
 
 
+def test_own_faults_are_attempts_whose_worker_of_ours_was_lost(told: Scrape):
+    lost = one(
+        "SELECT count(*) FROM attempts a JOIN executions e ON e.id = a.execution_id"
+        " WHERE a.outcome = 'WORKER_LOST' AND e.pool NOT LIKE 'pull.%%'"
+    )
+
+    assert values(told, "punctual_own_faults_total") == {"worker_lost": lost}
+    assert 0 < lost < told["punctual_attempts_total", "worker_lost"]
+
+
 def test_without_an_outage_no_instant_is_missed(told: Scrape):
     assert set(told) >= {
         ("punctual_missed_total", "skipped"),

@@ -70,6 +70,12 @@ def make_work(*tenants: Tenant) -> None:
         _held(tenant)
         limits = {"max_in_flight": 4, "rate_per_second": 2.5}
         destinations.change_limits(tenant.pk, CALM, limits, actor=ACTOR)
+    call_hosts(*tenants)
+
+
+def call_hosts(*tenants: Tenant) -> None:
+    """Report the calls of the last minute to Redis."""
+    for tenant in tenants:
         for host, (calls, failures) in CALLS.items():
             redis = Moved()
             redis.at = int(client().time()[0] * 1000 - redis.now)
@@ -87,6 +93,19 @@ def make_fleet(*tenants: Tenant) -> None:
     """Start schedulers, workers and a recorder, with history; a pull worker for each tenant."""
     for place, tenant in enumerate(tenants):
         work(tenant, 3 + place)
+        take(tenant, 2 + place, worker="puller")
+    Partitions().run_once()
+    # As a worker below, a scheduler lives on while pages are shown.
+    SchedulerNode.objects.update(lease_expires_at=database_now() + timedelta(hours=1))
+    moved = database_now() - timedelta(seconds=30)
+    Execution.objects.filter(pool="pull.batch").update(due_at=moved)
+    _history()
+    hear_fleet(*tenants)
+
+
+def hear_fleet(*tenants: Tenant) -> None:
+    """Let workers and a recorder tell Redis of themselves."""
+    for place, tenant in enumerate(tenants):
         heartbeats.beat(
             f"puller{place}",
             {
@@ -97,10 +116,6 @@ def make_fleet(*tenants: Tenant) -> None:
                 "patience": 600,
             },
         )
-        take(tenant, 2 + place, worker="puller")
-    Partitions().run_once()
-    # As a worker below, a scheduler lives on while pages are shown.
-    SchedulerNode.objects.update(lease_expires_at=database_now() + timedelta(hours=1))
     for name, details in (
         ("slow", {"slots": 40, "running": 7, "held": 3, "cpu_percent": 12.4}),
         ("quick", {"slots": 8, "running": 8, "held": 0, "memory_bytes": 64 * 2**20}),
@@ -113,10 +128,7 @@ def make_fleet(*tenants: Tenant) -> None:
         heartbeats.beat(f"{name}@host:1", known)
     now = client().time()[0]
     client().zadd(WORKERS_KEY, {"lost@host:1": now - 600, "slow@host:1": now - 3})
-    moved = database_now() - timedelta(seconds=30)
-    Execution.objects.filter(pool="pull.batch").update(due_at=moved)
     ask_for_outcomes("recorder@host")
-    _history()
 
 
 def _history() -> None:

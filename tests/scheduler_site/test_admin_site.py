@@ -194,6 +194,12 @@ def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes)
     )
 
 
+def test_each_model_has_an_english_plural():
+    plurals = {str(model._meta.verbose_name_plural) for model in _OURS}
+
+    assert not [one for one in plurals if re.search(r"([^aeiou]y|ch|sh|x|ss)s$", one)]
+
+
 def test_every_model_of_the_product_is_registered():
     # Django refuses models with a key of several columns.
     composite = {m for m in _OURS if isinstance(m._meta.pk, models.CompositePrimaryKey)}

@@ -25,6 +25,7 @@ STORED = {
     "signing_secret_context": b"signing-secret:t",
     "bulk_payload_context": b"bulk_job:x",
     "push_subscription_context": b"push:x",
+    "alert_channel_context": b"alert-channel:x",
     "idempotency_context": b"idempotency:t:x",
     "retry_context": b"retry:x",
     "signal_context": b"signal:x",

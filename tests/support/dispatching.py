@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from executions.dispatch.destination_capacity import LOOK_SECONDS
+from executions.dispatch.room import LOOK_SECONDS
 from executions.dispatch.stage import Dispatcher
 from executions.loop.clocks import database_now
 from executions.materialize import stage as materialize

@@ -46,6 +46,8 @@ DOORS = (
     "executions.materialize.stage.run_once",
     "executions.resealing.passes.run_some",
     "executions.resealing.passes.wake_waiting",
+    "notifications.alerter.judge",
+    "notifications.conditions.Conditions.look",
     "notifications.event_webhooks.sending.send_due_events",
     "notifications.event_webhooks.waking.wake_due_subscriptions",
     "notifications.notices.plan_due_notices",
@@ -54,6 +56,7 @@ DOORS = (
     "notifications.services.deliveries.send_delivery",
     "notifications.services.deliveries.wake_due_deliveries",
     "notifications.services.invitations.send_invitation",
+    "notifications.time_checks.stage.check",
 )
 P = ParamSpec("P")
 T = TypeVar("T")

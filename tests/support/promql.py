@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from prometheus_client.utils import floatToGoString
 
-from insight.metrics.catalogue import BY_NAME, Type
+from insight.metrics.catalogue import BY_NAME
+from insight.metrics.metric import Type
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _SELECTOR = re.compile(rf"([a-zA-Z_:][\w:]*)\s*\{{((?:{_TEXT}|[^}}\"])*)\}}")

@@ -17,9 +17,8 @@ NAMES = tuple(
 #: What tells a task's definition from other objects, and what of it is the API's.
 _PARTS = ("target", "retry_policy")
 _TAKEN = (*_PARTS, "type", "schedule", "payload_ref", "owner", "depends_on")
-#: Only answers about tasks that wait for others, have a budget, mask fields or share a key have
-#: them.
-_OPTIONAL = ("on_dependency_failure", "budget", "redact", "concurrency")
+#: Answers have these only where the task has them.
+_OPTIONAL = ("on_dependency_failure", "budget", "redact", "concurrency", "targets")
 
 
 def renewed(document: Any) -> Any:

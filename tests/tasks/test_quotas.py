@@ -25,6 +25,7 @@ from tenants.quotas.limits import NONE
 from tenants.services import change_quotas, change_tenant
 from tests.factories import ACTOR, daily, finish, make_task, once, prepare, release, start
 from tests.support.closed_redis import closed_redis
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -295,6 +296,7 @@ def test_a_pass_that_takes_too_long_says_where_to_continue(
     assert quotas.recount_some(max(alpha.id, beta.id)) == (0, None)
 
 
+@pytest.mark.logs("quota.not_counted")
 def test_a_tenant_that_cannot_be_counted_does_not_keep_others_from_it(
     alpha: Tenant, beta: Tenant, monkeypatch: pytest.MonkeyPatch
 ):
@@ -332,6 +334,7 @@ def test_the_use_is_shown_without_limits_too_and_counted_once_a_minute(
         quotas.present_quotas(alpha)
 
 
+@recounts("quota.free_in_seconds")
 def test_a_share_is_of_the_limit_or_of_what_may_come_at_once(alpha: Tenant):
     limit(alpha, stored_tasks=10, creations_per_second=1)
     create(alpha, 8)

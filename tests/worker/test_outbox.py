@@ -215,6 +215,7 @@ async def test_an_entry_is_bounded_by_size_too() -> None:
         BrokenPipeError(),
     ],
 )
+@pytest.mark.logs("outcomes.held_back")
 async def test_it_outlives_a_server_that_cannot_take_outcomes_now(error: Exception) -> None:
     stream = Stream(failures=1, error=error)
 
@@ -231,6 +232,7 @@ async def _look_and_send(outbox: Outbox) -> None:
 
 
 @pytest.mark.parametrize("incarnation", [None, b"run:two"])
+@pytest.mark.logs("outcomes.sent_again")
 async def test_outcomes_of_the_last_seconds_are_sent_again_to_a_server_that_lost_its_data(
     incarnation: bytes | None,
 ) -> None:

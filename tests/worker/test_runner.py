@@ -242,6 +242,7 @@ async def test_a_question_whose_answer_was_lost_is_asked_again_with_the_same_non
     assert sorted(name for name, _ in bench.delivered) == ["a", "b"]
 
 
+@pytest.mark.logs("start_guard.away")
 async def test_work_that_cannot_start_in_time_is_handed_back_while_redis_is_away() -> None:
     bench = Bench()
     bench.guard_error = redis.ConnectionError("away")
@@ -273,6 +274,7 @@ async def test_draining_hands_back_what_is_held_and_waits_for_what_flies() -> No
     assert bench.outbox.outcomes[-1]["verb"] == "released"
 
 
+@pytest.mark.logs("drain.incomplete")
 async def test_a_drain_that_runs_out_of_time_says_what_it_left() -> None:
     bench = Bench()
     bench.gate.clear()

@@ -7,9 +7,12 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from worker.watchdog import Watchdog
 
 
+@pytest.mark.logs("worker_loop.stuck")
 def test_it_gives_up_when_nothing_answers() -> None:
     gave_up = threading.Event()
 

@@ -124,6 +124,7 @@ def test_a_run_whose_definition_no_key_opens_holds_up_no_other(tenant: Tenant):
     assert fine in begin_due(EVERYWHERE, 10)
 
 
+@pytest.mark.logs("run.unreadable")
 def test_a_run_whose_input_no_key_opens_holds_up_no_other(tenant: Tenant):
     task = make_workflow(tenant, [calls("a")])
     spoiled = ask(task, {"n": 1})

@@ -127,6 +127,7 @@ def crossed(tenant: Tenant) -> list[UUID]:
     return found
 
 
+@pytest.mark.logs("runs.deadlocked")
 def test_only_one_of_them_ends_and_says_why(tenant: Tenant):
     found = crossed(tenant)
 

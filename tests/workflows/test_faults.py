@@ -441,6 +441,7 @@ def test_a_retry_runs_no_succeeded_step_and_makes_no_second_graph(tenant: Tenant
 
 
 # 15
+@pytest.mark.logs("step_end.stale")
 def test_a_zombie_of_an_earlier_take_changes_nothing(tenant: Tenant):
     run_id = begin_run(make_workflow(tenant, [calls("a"), calls("b", "a")]))
     run_step(run_id, "a", "FAILED")

@@ -271,6 +271,58 @@ def test_a_run_that_is_freed_while_its_workflow_is_paused_comes_into_line_with_t
     assert ends(run) == ["SUCCEEDED"]
 
 
+FIFO: dict[str, Any] = {"key": "k", "order": "fifo"}
+
+
+@pytest.mark.parametrize("reason", ["", "misfire_replayed"])
+def test_in_strict_order_nothing_passes_a_run_that_waits_for_its_tenant(
+    tenant: Tenant, reason: str
+):
+    limit(tenant, runs_in_flight=1)
+    run = ask(make_workflow(tenant, [calls("a")], concurrency=FIFO))
+    row = Execution.objects.filter(pk=run)
+    row.update(due_at=F("due_at") - timedelta(hours=1), reason=reason)
+    look()
+    assert row.get().key_place == 2
+    first = ask(make_workflow(tenant, [calls("a")]))
+    Execution.objects.filter(pk=first).update(due_at=F("due_at") - timedelta(hours=2))
+    assert begin_due(EVERYWHERE, 10) == [first]
+    go_on(first)
+    found = row.get()
+    assert (found.key_place, found.held, found.reason) == (0, True, reason)
+    assert found.due_at <= found.created_at - timedelta(hours=1)
+    other = make_task(tenant, once(concurrency=FIFO))
+    prepare()
+    later = Execution.objects.filter(task_id=other.id)
+    later.update(due_at=found.due_at + timedelta(seconds=1))
+
+    look()
+    assert (row.get().key_place, later.get().key_place) == (0, 0)
+
+    limit(tenant, runs_in_flight=2)
+    look()
+    assert (row.get().key_place, later.get().key_place) == (2, 0)
+    rest()
+    assert [row.get().status, later.get().status] == ["SUCCEEDED"] * 2
+
+
+@pytest.mark.parametrize("places", [1, 2])
+def test_in_strict_order_a_run_that_a_run_under_way_needs_passes_one_that_waits_for_its_tenant(
+    tenant: Tenant, places: int
+):
+    waits, needed = (make_workflow(tenant, [calls("a")], concurrency=FIFO) for _ in range(2))
+    limit(tenant, runs_in_flight=places)
+    under_way = [ask(holder(tenant, needed)) for _ in range(places)]
+    begin()
+    before = [ask(waits) for _ in range(2)]
+    Execution.objects.filter(pk__in=before).update(due_at=F("due_at") - timedelta(hours=1))
+
+    rest()
+
+    assert ends(*under_way, *before) == ["SUCCEEDED"] * (places + 2)
+    assert not waiting()
+
+
 def forget() -> None:
     partitions = Partitions()
     partitions.run_once()

@@ -142,6 +142,7 @@ def test_where_the_process_dies_the_repair_pass_does_it(tenant: Tenant, run_id: 
     assert marks() == 0
 
 
+@pytest.mark.logs("steps.not_held")
 def test_without_redis_the_mark_stays_until_it_is_back(
     tenant: Tenant, run_id: UUID, monkeypatch: pytest.MonkeyPatch
 ):

@@ -187,6 +187,7 @@ def test_a_deadline_of_a_step_that_a_crash_interrupted_is_finished(
     assert open_keys(run_id) == ["b"]
 
 
+@pytest.mark.logs("run.definition_unreadable")
 def test_ends_of_a_run_that_no_key_opens_wait_for_the_key(
     tenant: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
 ):
@@ -222,6 +223,7 @@ def test_a_timer_of_a_run_that_no_key_opens_does_not_keep_the_scheduler_busy(
     assert begin_and_fire(partitions) > 0
 
 
+@pytest.mark.logs("advance.failed")
 def test_a_database_that_fails_leaves_the_inbox_to_a_later_pass(
     tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ):

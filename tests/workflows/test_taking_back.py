@@ -83,6 +83,7 @@ def test_what_runs_is_asked_once(tenant: Tenant):
     assert Execution.objects.get(pk=row.id).cancel_requested_at == asked
 
 
+@pytest.mark.logs("steps.not_taken_back")
 def test_without_redis_released_steps_stay_until_it_is_back(
     tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ):

@@ -21,8 +21,9 @@ from insight.statistics import overview, throughput
 from operations import status
 from tenants.models import Tenant
 from tests.factories import WORKER, make_tenant, release, reload
-from tests.recount import recounts
+from tests.recount import recounts as anew
 from tests.recount.recounts import World
+from tests.support.recounting import recounts
 from tests.support.workflows import (
     begin_children,
     begin_run,
@@ -90,13 +91,14 @@ def check_told(tenant: Tenant, succeeded: int, failed: int) -> None:
     whole = status.read_status()
     assert (whole.succeeded_last_hour, whole.failed_last_hour) == (succeeded, failed)
     world = World(tenant, told.at)
-    assert recounts.ended(world, "SUCCEEDED") == succeeded
-    assert recounts.ended(world, "FAILED") == failed
+    assert anew.ended(world, "SUCCEEDED") == succeeded
+    assert anew.ended(world, "FAILED") == failed
     for state, count in (("SUCCEEDED", succeeded), ("FAILED", failed)):
         filters = with_bounds({"ended": "last_hour", "status": [state]}, told.at)
         assert Execution.objects.for_tenant(tenant.id).filtered(filters).count() == count
 
 
+@recounts("run.counts")
 def test_a_thousand_items_of_which_300_fail_and_are_tolerated_are_one_success(tenant: Tenant):
     steps = [calls("load", for_each="{{ input }}", min_success_share=0.7, max_parallel=500, **ONCE)]
     task = make_workflow(tenant, steps, schedule=DAILY)

@@ -30,17 +30,20 @@ ORDER BY e.due_at LIMIT %(limit)s
 -- name: put_by
 -- Lets due runs of a tenant wait for its limit, on hold, so that the next look does not meet them;
 -- not those that are to begin. Each gives back the place of its key: a run that has begun may wait
--- for that key, and would never end. A run with a reason of its own keeps the reason: it waits as it
--- is, or behind the line of its key. Returns how many have left the line of their key: one behind it
--- has its next turn in a moment, and would be looked at without a pause. Index
--- open_executions_to_begin_idx.
+-- for that key, and would never end. In strict order it goes back into its line, where the keys see
+-- that its tenant is full. A run with a reason of its own keeps the reason: it waits as it is, or
+-- behind the line of its key. Returns how many have given their place back: for one behind the line
+-- that is no news, and it would be looked at without a pause. Index open_executions_to_begin_idx.
 WITH put AS (
     UPDATE open_executions e
-    SET held = true, reason = CASE WHEN e.reason = '' THEN 'tenant_limit' ELSE e.reason END,
-        key_place = CASE WHEN e.key_place > 0 THEN -(e.reason = '')::integer ELSE e.key_place END,
+    SET held = true,
+        reason = CASE WHEN e.reason = '' AND e.key_place IS DISTINCT FROM 2 THEN 'tenant_limit'
+                      ELSE e.reason END,
+        key_place = CASE e.key_place WHEN 1 THEN -(e.reason = '')::integer WHEN 2 THEN 0
+                                     ELSE e.key_place END,
         due_at = CASE
             WHEN e.key_place IS NULL THEN e.due_at
-            WHEN e.reason <> '' THEN clock_timestamp()
+            WHEN e.key_place = 1 AND e.reason <> '' THEN clock_timestamp()
             ELSE least(e.due_at, CASE e.trigger WHEN 'schedule' THEN e.scheduled_for
                                  ELSE e.created_at END) END
     WHERE e.id = ANY(ARRAY(
@@ -51,7 +54,7 @@ WITH put AS (
           AND d.id <> ALL(%(allowed)s::uuid[])
         ORDER BY d.due_at LIMIT %(limit)s
         FOR NO KEY UPDATE SKIP LOCKED))
-    RETURNING old.key_place > 0 AND new.key_place < 0 AS has_left
+    RETURNING old.key_place = 2 OR old.key_place > 0 AND new.key_place < 0 AS has_left
 )
 SELECT count(*) FILTER (WHERE has_left) FROM put
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from api.pools.long_poll import ROOM
+from api.protocol import answer_counts
 from api.protocol.head_limit import HeadLimit
 from shared import web_counts
 from shared.clock_watch import ClockWatch
@@ -75,6 +76,7 @@ class _Server(uvicorn.Server):
         self._signalled = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flushing: asyncio.Task[None] | None = None
+        self._adding: asyncio.Task[None] | None = None
 
     async def main_loop(self) -> None:
         """Check once a second whether to end, not ten times: each check wakes an idle machine."""
@@ -86,9 +88,11 @@ class _Server(uvicorn.Server):
             await self._flush_counts()
 
     async def _flush_counts(self) -> None:
-        """Add up what was counted, in a thread: Redis may be slow to answer, or away."""
+        """Add up what was counted, in threads: a server may be slow to answer, or away."""
         if web_counts.any_waits() and (self._flushing is None or self._flushing.done()):
             self._flushing = asyncio.create_task(asyncio.to_thread(web_counts.flush))
+        if answer_counts.is_due() and (self._adding is None or self._adding.done()):
+            self._adding = asyncio.create_task(asyncio.to_thread(answer_counts.flush))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End at the first signal without waiting for the next check."""
@@ -101,6 +105,7 @@ class _Server(uvicorn.Server):
         ROOM.close()
         await super().shutdown(sockets)
         await asyncio.to_thread(web_counts.flush)
+        await asyncio.to_thread(answer_counts.flush)
 
 
 def _listeners(host: str, port: int) -> list[socket.socket]:

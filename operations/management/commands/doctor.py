@@ -5,13 +5,13 @@ Exit codes: 0 nothing broken; 1 something is; 5 the database or Redis does not a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from operations.doctor import Finding, Verdict, examine
+from operations.doctor import Finding, Matter, Verdict, examine
 from operations.doctor.repairs import Repair, repair_all
 from shared.command_parser import HelpFormatter, examples_text
 from shared.commands import FAILED, UNREACHABLE, PunctualCommand, add_json_option, shown
@@ -40,7 +40,7 @@ class Command(PunctualCommand):
             self.note(f"fix {repair.repair}: {repair.done or f'not done, {repair.failed}'}")
         findings = list(examine())
         document = describe(findings, repairs)
-        self.emit(options, document, (text for item in findings for text in lines(item)))
+        self.emit(options, document, screen(findings))
         counts = dict.fromkeys(Verdict, 0)
         for item in findings:
             counts[item.verdict] += 1
@@ -61,6 +61,18 @@ def describe(findings: list[Finding], repairs: list[Repair]) -> dict[str, Any]:
         "checks": [asdict(item) for item in findings],
         "repairs": [asdict(item) for item in repairs],
     }
+
+
+def screen(findings: list[Finding]) -> Iterator[str]:
+    """Yield what concerns the installation, and then, with a heading, what concerns tenants."""
+    theirs = [item for item in findings if item.matter is Matter.TENANTS]
+    for item in findings:
+        if item.matter is Matter.INSTALLATION:
+            yield from lines(item)
+    if theirs:
+        yield "Of the tenants' work, no fault of the installation:"
+    for item in theirs:
+        yield from lines(item)
 
 
 def lines(finding: Finding) -> list[str]:

@@ -14,12 +14,13 @@ from django.db.models import Q
 from notifications.choices import AlertKind, Channel
 from notifications.models import Alert, Delivery, PushSubscription
 from notifications.presentation import (
+    RECEIVERS,
     present_delivery,
     present_preference,
     present_subscription,
 )
 from notifications.recipients import preference_of
-from notifications.services.alerts import mute_alert
+from notifications.services.alerts import acknowledge_alert, assign_alert, mute_alert
 from notifications.services.preferences import update_preference
 from notifications.services.push_subscriptions import unsubscribe
 from notifications.services.trials import send_trial
@@ -31,7 +32,7 @@ from shared.exceptions import FieldError, InvalidInput, NotFound
 from tenants.models import Membership
 from tenants.services import get_tenant
 
-_COLUMNS = ("created_at", "channel", "user", "status", "reason", "attempt_count", "error")
+_COLUMNS = ("created_at", "channel", "receiver", "status", "reason", "attempt_count", "error")
 _BROWSER_COLUMNS = ("id", "member", "push_service", "created_at", "last_used_at", "error")
 _WISHES = ("email_events", "push_events", "console_events", "email_address", "timezone")
 _MOST = 1000
@@ -54,21 +55,25 @@ def _log(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     if not 1 <= options["limit"] <= _MOST:
         message = f"Give 1 to {_MOST}."
         raise InvalidInput([FieldError("--limit", "invalid", message)], message)
-    found = Delivery.objects.select_related("membership__user").order_by("-created_at", "-id")
+    found = Delivery.objects.select_related(*RECEIVERS).order_by("-created_at", "-id")
     if options["tenant"]:
         found = found.filter(alert__tenant=get_tenant(options["tenant"]))
     if options["status"]:
         found = found.filter(status=options["status"].upper())
     limited = found[: options["limit"]]
     rows = [{**present_delivery(row), "alert_id": str(row.alert_id)} for row in limited]
-    lines = table(_COLUMNS, [[row[name] for name in _COLUMNS] for row in rows])
+    lines = table(_COLUMNS, [[_column(row, name) for name in _COLUMNS] for row in rows])
     command.emit(options, {"deliveries": rows}, lines)
 
 
+def _column(row: Mapping[str, Any], name: str) -> Any:
+    if name == "receiver":
+        return row["user"] or row["alert_channel"]["name"]
+    return row[name]
+
+
 def _mute(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    found = Alert.objects.filter(pk=options["alert"]).first()
-    if found is None:
-        raise NotFound("There is no such alert.")
+    found = _alert(options["alert"])
     with transaction.atomic(durable=True):
         alert = mute_alert(found.tenant_id, found.pk, minutes=options["minutes"], actor=COMMAND)
     document = {"id": str(alert.pk), "title": alert.title, "muted_until": alert.muted_until}
@@ -76,6 +81,33 @@ def _mute(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         f"muted until {alert.muted_until:%Y-%m-%d %H:%M} UTC" if alert.muted_until else "not muted"
     )
     command.emit(options, document, [f"{shown(alert.title)}: {until}"])
+
+
+def _acknowledge(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    found = _alert(options["alert"])
+    wanted = not options["withdraw"]
+    with transaction.atomic(durable=True):
+        alert = acknowledge_alert(found.tenant_id, found.pk, acknowledged=wanted, actor=COMMAND)
+    state = "acknowledged" if wanted else "not acknowledged"
+    document = {"id": str(alert.pk), "title": alert.title, "acknowledged": wanted}
+    command.emit(options, document, [f"{shown(alert.title)}: {state}"])
+
+
+def _assign(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    found = _alert(options["alert"])
+    member = _membership(options["member"], found.tenant.name).pk if options["member"] else None
+    with transaction.atomic(durable=True):
+        alert = assign_alert(found.tenant_id, found.pk, member_id=member, actor=COMMAND)
+    document = {"id": str(alert.pk), "title": alert.title, "assignee": member}
+    whom = shown(options["member"]) if options["member"] else "none"
+    command.emit(options, document, [f"{shown(alert.title)}: assigned to {whom}"])
+
+
+def _alert(alert_id: UUID) -> Alert:
+    found = Alert.objects.filter(pk=alert_id).select_related("tenant").first()
+    if found is None:
+        raise NotFound("There is no such alert.")
+    return found
 
 
 def _preferences(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -149,6 +181,16 @@ def _add_log_options(parser: CommandParser) -> None:
     parser.add_argument("--limit", type=int, default=20, help="at most this many (20)")
 
 
+def _add_acknowledge_options(parser: CommandParser) -> None:
+    parser.add_argument("alert", type=UUID, metavar="ALERT", help="the id of the alert")
+    parser.add_argument("--withdraw", action="store_true", help="take an acknowledgement back")
+
+
+def _add_assign_options(parser: CommandParser) -> None:
+    parser.add_argument("alert", type=UUID, metavar="ALERT", help="the id of the alert")
+    parser.add_argument("--member", help="user name or e-mail address; none if left out")
+
+
 def _add_mute_options(parser: CommandParser) -> None:
     parser.add_argument("alert", type=UUID, metavar="ALERT", help="the id of the alert")
     parser.add_argument(
@@ -211,6 +253,20 @@ class Command(VerbCommand):
             ("notify mute 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1 --minutes 480",),
             _mute,
             _add_mute_options,
+        ),
+        Verb(
+            "acknowledge",
+            "send no further notice of an alert but that of its end, and do not escalate it",
+            ("notify acknowledge 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1",),
+            _acknowledge,
+            _add_acknowledge_options,
+        ),
+        Verb(
+            "assign",
+            "name the member who works on an alert",
+            ("notify assign 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1 --member admin",),
+            _assign,
+            _add_assign_options,
         ),
         Verb(
             "preferences",

@@ -92,7 +92,6 @@ def lines(found: Status) -> Iterator[str]:
     yield f"Last hour   succeeded {found.succeeded_last_hour} · failed {found.failed_last_hour}"
     delays = " · ".join(f"{name} {bound_text(v)}" for name, v in found.start_delay_ms.items())
     yield f"Start delay {delays} (of the last hour)"
-    yield f"Dead        {found.dead_letters_open} open"
     yield (
         f"Processes   schedulers {found.schedulers} · workers {found.workers} "
         f"({found.worker_slots} slots) · recorders {found.recorders}"
@@ -100,3 +99,9 @@ def lines(found: Status) -> Iterator[str]:
     yield f"Partitions  {found.partitions_owned} of {found.partitions_total} owned"
     counts = " · ".join(f"{kind} {count}" for kind, count in found.refused.items())
     yield f"Refused     {counts} (since Redis started)"
+    yield ""
+    yield f"Tenants     dead letters {found.dead_letters_open} open"
+    yield (
+        f"Of due      {found.tenants['parked']} for destinations (limits, circuits) · "
+        f"{found.tenants['own_workers']} for own workers"
+    )

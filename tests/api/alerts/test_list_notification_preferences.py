@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from notifications.models.notification_preference import final_failures
 from tests.factories import make_client, make_tenant
 from tests.notifications.cast import make_member
 
@@ -17,5 +18,5 @@ def test_every_member_of_the_tenant_is_listed_with_the_defaults():
     [shown] = make_client(tenant).get(PATH).json()["notification_preferences"]
 
     assert shown["member"] == member.pk
-    assert shown["email_events"] == ["final_failure"]
+    assert shown["email_events"] == final_failures()
     assert shown["effective_email_address"] == "ada@example.com"

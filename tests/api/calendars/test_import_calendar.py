@@ -6,6 +6,7 @@ from events.models import AuditEntry
 from tasks.models import Calendar
 from tests.executions.answers import problem
 from tests.support.calendars import EASTER, ICAL, make_calendar
+from tests.support.recounting import recounts
 
 
 @pytest.fixture
@@ -22,6 +23,7 @@ def dates(answer) -> list[str]:
     return [day["date"] for day in answer.json()["calendar"]["dates"]]
 
 
+@recounts("calendar.content")
 def test_days_are_added_and_what_was_left_out_is_said(client, calendar):
     answer = take(client, calendar)
 

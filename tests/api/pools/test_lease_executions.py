@@ -8,6 +8,7 @@ import pytest
 from executions.models import Execution, Pool
 from shared import execution_tokens
 from shared.redis_client import client as redis_client
+from shared.trace_context import TraceContext, span_of
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.leasing import POOL, call, let_expire, reread, rescue, work
@@ -38,6 +39,22 @@ def test_due_work_is_leased_with_all_that_a_worker_needs(client: ApiClient, alph
     assert execution_tokens.verify(found["token"], str(row.id)) == row.fencing_token
     assert (row.worker, row.timeout_seconds) == ("w-1", 30)
     assert (row.lease_expires_at - row.queued_at).total_seconds() == 30
+
+
+def test_a_lease_has_the_trace_that_a_webhook_would_have(client: ApiClient, alpha: Tenant):
+    own, continues = work(alpha, 2)
+    kept = TraceContext("4bf92f3577b34da6a3ce929d0e0e4736", "00", "rojo=1")
+    Execution.objects.filter(task_id=continues.id).update(trace_context=kept.to_text())
+
+    found = {one["execution"]["task_id"]: one for one in lease(client)}
+
+    of_own, of_kept = found[str(own.id)], found[str(continues.id)]
+    execution = of_own["execution"]["id"].replace("-", "")
+    span = span_of(execution, 1)
+    assert (of_own["traceparent"], of_own["tracestate"]) == (f"00-{execution}-{span}-01", "")
+    span = span_of(of_kept["execution"]["id"].replace("-", ""), 1)
+    assert of_kept["traceparent"] == f"00-{kept.trace_id}-{span}-00"
+    assert of_kept["tracestate"] == "rojo=1"
 
 
 def test_a_reference_is_leased_in_place_of_a_payload(client: ApiClient, alpha: Tenant):

@@ -8,6 +8,7 @@ from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.factories import ApiClient, make_client, make_tenant
 from tests.support.receiving import deliver, receiving
+from tests.support.recounting import recounts
 
 PATH = "/v1/receiver/requests"
 
@@ -18,6 +19,7 @@ def address(settings, tmp_path, client: ApiClient):
         yield client.get("/v1/receiver").json()["url"]
 
 
+@recounts("receiver.requests")
 def test_what_arrived_is_listed_newest_first(client: ApiClient, address: str):
     deliver(f"{address}ok", body=b'{"n":1}')
     deliver(f"{address}status/204", "PUT", b"\xff")

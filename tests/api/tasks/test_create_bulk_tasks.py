@@ -6,6 +6,7 @@ from events.audit import verify
 from events.models import AuditEntry
 from tasks.models import Task, TaskRevision
 from tests.factories import daily, make_client, once
+from tests.support.recounting import recounts
 from tests.tasks.bodies import SHORT
 
 SHORT_NOW = {**SHORT, "end_date": None}
@@ -15,6 +16,7 @@ def create(client, tasks, key="k1", **parts):
     return client.post("/v1/tasks/bulk", {"tasks": tasks, **parts}, idempotency_key=key)
 
 
+@recounts("bulk.created")
 def test_each_definition_has_its_own_result(client, alpha):
     answer = create(client, [daily(), daily(priority=77), SHORT_NOW, "text", once()])
 

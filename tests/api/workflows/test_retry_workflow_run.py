@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executions.models import Execution, WorkflowRun
+from tests.support.recounting import recounts
 from tests.support.runs_api import act, pointers, post, problem, shown, steps
 from tests.support.workflows import (
     EVERYWHERE,
@@ -34,6 +35,7 @@ def failed(flow):
     return run
 
 
+@recounts("run.take")
 def test_what_failed_runs_again_as_the_next_take_of_the_same_run(client, failed):
     answer = act(client, failed, "retry")
 

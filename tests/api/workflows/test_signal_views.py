@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
+from tests.support.recounting import recounts
 from tests.support.runs_api import pointers, post
 from tests.support.workflows import begin_run, go_on, make_workflow, states
 
@@ -15,6 +16,7 @@ def run(alpha):
     return begin_run(make_workflow(alpha, [step]))
 
 
+@recounts("signal.released")
 def test_a_signal_is_sent_and_audited(client, run):
     body = {"name": "paid", "correlation": "order-17", "payload": {"amount": 20}}
 

@@ -158,3 +158,37 @@ def test_a_page_of_alerts_costs_the_same_for_one_row_and_for_twenty(browser, alp
         make_alert(alpha)
 
     assert queries_for(client, "/alerts") == for_one <= 10
+
+
+def test_an_operator_acknowledges_and_takes_that_back(browser, alpha):
+    alert, client = make_alert(alpha), browser(alpha, role="operator")
+
+    client.post(f"/alerts/{alert.pk}/acknowledge")
+    assert "no further notice" in client.get(f"/alerts/{alert.pk}").text
+    assert Alert.objects.get().acknowledged_at is not None
+    client.post(f"/alerts/{alert.pk}/acknowledge", {"withdraw": "1"})
+
+    assert Alert.objects.get().acknowledged_at is None
+
+
+def test_an_operator_assigns_a_member_of_the_tenant(browser, alpha):
+    alert, client = make_alert(alpha), browser(alpha, role="operator")
+    member = Membership.objects.get()
+
+    client.post(f"/alerts/{alert.pk}/assign", {"member": str(member.pk)})
+    assert Alert.objects.get().assignee == member
+    assert "Assigned to" in client.get(f"/alerts/{alert.pk}").text
+    client.post(f"/alerts/{alert.pk}/assign", {"member": "x"})
+    client.post(f"/alerts/{alert.pk}/assign", {"member": str(member.pk + 1)})
+    assert Alert.objects.get().assignee == member
+    client.post(f"/alerts/{alert.pk}/assign", {"member": ""})
+
+    assert Alert.objects.get().assignee is None
+
+
+def test_a_viewer_neither_acknowledges_nor_assigns(browser, alpha):
+    alert, client = make_alert(alpha), browser(alpha, role="viewer")
+
+    assert "Acknowledge" not in client.get(f"/alerts/{alert.pk}").text
+    for act in ("acknowledge", "assign"):
+        assert client.post(f"/alerts/{alert.pk}/{act}").status_code == 403

@@ -23,6 +23,7 @@ from tenants.models import Tenant
 from tests.executions.answers import audited
 from tests.executions.bulk.backfills import HOUR, make_backfill, minutely, past
 from tests.factories import ACTOR, daily, finish, make_task, once, release, start
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
@@ -107,6 +108,7 @@ def test_the_one_instant_of_a_one_time_task_can_run_again(alpha: Tenant):
     assert plan(task, Wanted(past(3), past(1))).count == 1
 
 
+@recounts("backfill.plan")
 def test_what_a_calendar_excludes_is_left_out(alpha: Tenant, monkeypatch: Any):
     task = make_task(alpha, minutely())
     walked = [
@@ -196,6 +198,7 @@ def test_how_many_run_at_a_time_is_told_or_follows_from_the_task(
     assert (found.max_parallel, found.overlap_policy) == expected
 
 
+@recounts("backfill.estimated_seconds")
 def test_the_latest_runs_say_how_long_it_takes(alpha: Tenant):
     task = make_task(alpha, minutely())
     assert plan(task).estimated_seconds is None

@@ -19,6 +19,7 @@ from tests.support.canaries import end_retries
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
 from tests.support.letters import make_letters
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +60,7 @@ def test_a_job_that_its_canary_stopped_says_what_failed(stopped: BulkJob, client
     assert document["executions"] == counts
 
 
+@recounts("bulk.executions")
 def test_every_state_of_what_was_made_is_counted(alpha: Tenant):
     make_letters(alpha, 7)
     job = run_job(make_job(alpha))

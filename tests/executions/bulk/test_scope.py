@@ -21,10 +21,12 @@ from executions.models import DeadLetter, Execution
 from shared.exceptions import InvalidInput
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_dead_letter, make_execution, make_task, once
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
 
+@recounts("bulk.scope")
 def test_a_scope_says_how_many_from_when_to_when_and_of_how_many_tasks(alpha: Tenant, beta: Tenant):
     old, new = make_dead_letter(alpha), make_dead_letter(alpha)
     make_dead_letter(beta)

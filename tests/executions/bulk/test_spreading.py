@@ -10,6 +10,7 @@ from executions.loop.clocks import database_now
 from shared.exceptions import Conflict, InvalidInput
 from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import ACTOR, make_task, reload
+from tests.support.recounting import recounts
 
 
 def meet(tenant: Any, tasks: int = 2) -> tuple[list[Any], datetime]:
@@ -54,6 +55,7 @@ def test_a_minute_in_which_nothing_can_be_spread_is_refused(alpha):
     assert refused.value.code == "nothing_matches"
 
 
+@recounts("spread.tasks")
 def test_the_plan_is_told(alpha):
     _, at = meet(alpha, 3)
 

@@ -127,6 +127,7 @@ def test_a_database_error_undoes_the_step_and_is_raised(alpha: Tenant, monkeypat
     assert job.status == "PENDING"
 
 
+@pytest.mark.logs("bulk_job.postponed")
 def test_without_redis_a_job_waits_and_has_done_nothing(
     alpha: Tenant, no_redis: Callable[[], None]
 ):

@@ -171,6 +171,7 @@ def test_a_full_batch_is_followed_by_the_next_at_once(alpha, partitions, monkeyp
     assert [failing.run_once(partitions).next_in for _ in range(3)] == [0.0, 0.0, 1.0]
 
 
+@pytest.mark.logs("task.not_paused")
 def test_while_redis_is_away_a_task_with_released_work_waits(alpha, partitions, no_redis):
     task = failing_task(alpha, 1)
     fail(task)

@@ -49,6 +49,7 @@ def test_a_scheduler_stops_what_another_version_suspended_and_lets_go_what_it_re
     partitions.release_all()
 
 
+@pytest.mark.logs("suspension.postponed")
 def test_a_suspension_waits_for_redis_in_the_scheduler_and_stops_no_other_stage(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch
 ):

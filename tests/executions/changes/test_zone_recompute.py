@@ -259,6 +259,7 @@ def test_an_instant_more_than_a_year_ahead_moves_too(alpha):
     assert AuditEntry.objects.filter(action="task.recomputed").count() == 1
 
 
+@pytest.mark.logs("schedule.unreadable", "zone_rules.followed")
 def test_an_unreadable_task_does_not_keep_the_others_from_following(alpha):
     broken, task = (make_task(alpha, tokyo(at_hour(5))) for _ in range(2))
     right = task.next_run_at

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.dispatch.destination_capacity import Pass, Room
+from executions.dispatch.destination_capacity import Pass
+from executions.dispatch.room import Room
 from executions.dispatch.worker_capacity import Capacity
 from shared.ids import new_id
 

@@ -12,7 +12,8 @@ from django.db import connection
 from django.db.models import F
 
 from executions.dispatch import destination_capacity
-from executions.dispatch.destination_capacity import LOOK_SECONDS, Rooms
+from executions.dispatch.destination_capacity import Rooms
+from executions.dispatch.room import LOOK_SECONDS
 from executions.dispatch.worker_capacity import Capacity, capacity_by_pool
 from executions.loop.clocks import database_now
 from executions.models import Destination, Execution

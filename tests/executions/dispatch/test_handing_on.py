@@ -213,6 +213,7 @@ def test_without_redis_there_is_no_chance(handing_on: HandingOn, monkeypatch: py
     assert handing_on.chance() is None
 
 
+@pytest.mark.logs("dispatch.not_sent")
 def test_what_the_broker_refuses_waits_again(
     alpha: Tenant, handing_on: HandingOn, broker: Broker, django_capture_on_commit_callbacks: Any
 ):

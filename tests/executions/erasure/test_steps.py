@@ -47,6 +47,7 @@ from tests.factories import (
 )
 from tests.support.api import make_client
 from tests.support.places import in_redis, places_of
+from tests.support.recounting import recounts
 from wire.costs import Cost
 
 pytestmark = pytest.mark.django_db
@@ -267,6 +268,7 @@ def test_calls_about_what_is_left_are_answered(alpha: Tenant, client: ApiClient)
     assert retry.status_code == 409
 
 
+@recounts("erasure.counts")
 def test_the_certificate_counts_the_rows_and_names_the_audit_entries(alpha: Tenant):
     task = make_task(alpha, body())
     failed_execution(task)

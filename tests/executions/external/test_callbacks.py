@@ -8,8 +8,10 @@ from executions.models import Attempt
 from executions.payloads import progress_of, result_of
 from shared.exceptions import Conflict, TooLarge
 from tasks.models import NamedSecret
+from tasks.named_secrets.services import change_secret
 from tenants.models import Tenant
 from tests.executions.leasing import accepted, reread, take_one, work
+from tests.factories import ACTOR
 from tests.support.named_secrets import VALUE, make_secret, using
 
 
@@ -70,6 +72,18 @@ def test_a_result_and_a_progress_that_repeat_a_secret_are_kept_masked(alpha: Ten
     assert callbacks.complete(execution.id, token, said) == first
     with pytest.raises(Conflict):
         callbacks.complete(execution.id, token, {**said, "count": 4})
+
+
+def test_a_value_that_was_replaced_while_it_ran_is_masked_beside_the_new_one(alpha: Tenant):
+    make_secret(alpha)
+    execution, _ = accepted(alpha, **using())
+    change_secret(alpha.id, "token", {"value": "another-value-of-it"}, actor=ACTOR)
+    change_secret(alpha.id, "token", {"value": "the-third-value"}, actor=ACTOR)
+    said = {"sent": [VALUE, "another-value-of-it", "the-third-value"]}
+
+    callbacks.complete(execution.id, execution.fencing_token or 0, said)
+
+    assert result_of(reread(execution)) == {"sent": ["[redacted]"] * 3}
 
 
 def test_an_error_that_repeats_a_secret_is_kept_masked(alpha: Tenant):

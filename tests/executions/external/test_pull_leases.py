@@ -50,6 +50,7 @@ def test_a_worker_that_sends_heartbeats_lives(alpha: Tenant):
     assert heartbeats.workers() == []
 
 
+@pytest.mark.logs("pull_worker.not_noted")
 def test_without_redis_a_heartbeat_still_counts(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
     work(alpha)
     lease = take_one(alpha)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -16,7 +18,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.triggering.triggers import retry_execution, run_task
 from shared.exceptions import Conflict
-from tasks.budgets.purses import Purses
+from tasks.budgets.purses import Purse, Purses
 from tasks.calendars import limits_of
 from tasks.models import Task, TaskBudget
 from tasks.transitions import Pause
@@ -34,6 +36,7 @@ from tests.factories import (
     reload,
     start,
 )
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
@@ -132,6 +135,7 @@ def test_what_the_budget_does_not_allow_cancels_no_run_for_its_place(alpha: Tena
     assert executions_of(task)[0].cancel_requested_at is None
 
 
+@recounts("budget.used")
 def test_seconds_are_those_of_each_attempt(alpha: Tenant, look: Look):
     task = budgeted(alpha, 2, limit=5, unit="seconds")
     look()
@@ -229,7 +233,7 @@ def test_a_task_that_another_session_has_locked_waits_for_the_next_look(
 
 
 def due(*triggers: str) -> list[Any]:
-    return [SimpleNamespace(trigger=trigger) for trigger in triggers]
+    return [SimpleNamespace(trigger=trigger, gave_way=False) for trigger in triggers]
 
 
 class Room(Purses):
@@ -245,6 +249,25 @@ def test_what_was_counted_when_it_was_asked_for_needs_no_room():
 
     assert within == rows[:4]
     assert beyond == rows[4:]
+
+
+def test_a_run_that_gave_way_is_counted_already():
+    back = SimpleNamespace(trigger="schedule", gave_way=True)
+    rows = [*due("schedule", "schedule"), back]
+
+    within, beyond = budgets.split(Room(), rows)
+
+    assert (within, beyond) == (rows, [])
+    purses = Purses([purse("runs")])
+    budgets.count(purses, rows)
+    assert purses.all[0].used == 2
+
+
+def purse(unit: str) -> Purse:
+    moment = database_now()
+    return Purse(
+        UUID(int=1), unit, UUID(int=2), "day", Decimal(9), Decimal(0), moment, False, False
+    )
 
 
 def test_two_groups_of_a_task_share_what_is_left():

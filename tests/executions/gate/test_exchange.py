@@ -139,8 +139,30 @@ def test_without_a_full_gate_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
     assert exchange.run_once({}, (), database_now()) == 0
 
 
-@pytest.mark.parametrize(("trigger", "used"), [("manual", 2), ("schedule", 1)])
-def test_the_budget_counts_each_run_once(tenant: Tenant, trigger: str, used: int):
+@pytest.mark.parametrize("policy", ["skip", "queue_one", "queue_all", "cancel_running"])
+def test_a_run_that_gave_its_place_away_is_not_judged_as_if_it_came_now(
+    tenant: Tenant, policy: str
+):
+    schedule = {"every": "P1D", "overlap_policy": policy, "max_concurrent": 1}
+    task, run = world(tenant, schedule=schedule)
+    Execution.objects.filter(pk=run).update(trigger="schedule")
+    look()
+    row = Execution.objects.get(pk=run)
+    assert (row.status, row.gated, row.gave_way) == ("PENDING", True, True)
+
+    look()
+
+    assert Execution.objects.get(pk=run).status == "PENDING"
+    assert needed(task).cancel_requested_at is None
+    assert needed(task).counted
+    rest()
+    row = Execution.objects.get(pk=run)
+    assert (row.status, row.gave_way) == ("SUCCEEDED", None)
+    assert needed(task).status == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("trigger", ["manual", "schedule"])
+def test_the_budget_counts_each_run_once(tenant: Tenant, trigger: str):
     budget = [{"unit": "runs", "per": "day", "limit": 5}]
     task, run = world(tenant, budget=budget)
     Execution.objects.filter(pk=run).update(trigger=trigger)
@@ -150,7 +172,10 @@ def test_the_budget_counts_each_run_once(tenant: Tenant, trigger: str, used: int
     look()
 
     assert needed(task).counted
-    assert TaskBudget.objects.get(task_id=task.id).used == used
+    assert TaskBudget.objects.get(task_id=task.id).used == 2
+    rest()
+    assert Execution.objects.get(pk=run).status == "SUCCEEDED"
+    assert TaskBudget.objects.get(task_id=task.id).used == 2
 
 
 def test_a_needed_run_beyond_the_budget_is_skipped_and_nothing_waits_for_it(tenant: Tenant):

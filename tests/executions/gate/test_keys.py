@@ -439,6 +439,16 @@ def test_the_scheduler_of_the_work_is_told_of_a_place_that_another_gave(
     assert told == [row_of(task).due_at]
 
 
+def test_a_key_that_a_round_of_several_looks_did_not_find_is_forgotten(alpha: Tenant):
+    now = database_now()
+    gone, found = Key(alpha.id, "gone"), Key(alpha.id, "found")
+    seen = Seen(after=Key(UUID(int=1), ""), began=now, full={gone: now - HOUR, found: now})
+
+    look_once(seen)
+
+    assert seen.full == {found: now}
+
+
 def test_work_ahead_is_looked_at_when_it_is_due(alpha: Tenant, look: Look):
     [task] = make(alpha, 1, at_most(1))
     Execution.objects.filter(task_id=task.id).update(due_at=database_now() + timedelta(seconds=3))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import pytest
 
-from executions.gate.overlap import Place, Standing, decide
+from executions.gate.overlap import Place, Standing, decide, judge
 
 
 def place(number: int, *, cancelling: bool = False) -> Place:
@@ -122,3 +123,85 @@ def test_only_what_changes_something_is_carried_out():
 
 def test_who_has_a_place_is_named():
     assert standing("skip", 1, 2).active == [UUID(int=1), UUID(int=2)]
+
+
+@dataclass(frozen=True)
+class Due:
+    """Due work by a letter: ``b`` gave its place away, ``m`` was asked for, others came due."""
+
+    letter: str
+
+    @property
+    def id(self) -> UUID:
+        return UUID(int=ord(self.letter))
+
+    @property
+    def gave_way(self) -> bool:
+        return self.letter == "b"
+
+    @property
+    def patient(self) -> bool:
+        return self.letter == "m"
+
+
+# Policy, limit, places taken, what is due; then what is let go, skipped and waits.
+BACK = [
+    ("skip", 1, 1, "b", "", "", "b"),
+    ("skip", 1, 1, "bx", "", "x", "b"),
+    ("skip", 1, 0, "bx", "b", "x", ""),
+    ("skip", 2, 0, "bxm", "bx", "", "m"),
+    ("queue_one", 1, 0, "bxy", "b", "y", "x"),
+    ("queue_all", 1, 0, "bxy", "b", "", "xy"),
+    ("queue_all", 1, 1, "bxm", "", "", "xbm"),
+    # It ends no run; a newer instant does, and replaces it as if it had its place.
+    ("cancel_running", 1, 1, "b", "", "", "b"),
+    ("cancel_running", 1, 0, "b", "b", "", ""),
+    ("cancel_running", 1, 1, "bx", "", "b", "x"),
+    ("cancel_running", 2, 1, "bx", "x", "", "b"),
+    ("cancel_running", 2, 1, "bxm", "x", "", "bm"),
+    ("allow", 1, 1, "b", "", "", "b"),
+]
+
+
+@pytest.mark.parametrize(
+    ("policy", "limit", "taken", "due", "admitted", "skipped", "waiting"), BACK
+)
+def test_a_run_that_gave_its_place_away_is_first_in_line(
+    policy: str, limit: int, taken: int, due: str, admitted: str, skipped: str, waiting: str
+):
+    found = judge(standing(policy, limit, taken), [Due(letter) for letter in due])
+
+    assert letters(found.admit) == admitted
+    assert letters(found.skip) == skipped
+    assert letters(found.wait) == waiting
+
+
+def letters(rows: Sequence[Due]) -> str:
+    return "".join(row.letter for row in rows)
+
+
+@pytest.mark.parametrize("due", ["b", "bm"])
+def test_a_run_that_gave_its_place_away_ends_none(due: str):
+    full = standing("cancel_running", 1, 1)
+
+    assert not judge(full, [Due(letter) for letter in due]).cancel
+    assert judge(full, [Due("b"), Due("x")]).cancel == list(full.places)
+
+
+def test_while_the_task_is_paused_what_gave_way_waits():
+    paused = replace(standing("cancel_running"), paused=True)
+    rows = [Due("b"), Due("x")]
+
+    found = judge(paused, rows)
+
+    assert (found.wait, found.changes) == (rows, False)
+
+
+def test_where_nothing_is_due_nothing_ends():
+    assert not judge(standing("cancel_running", 1, 4), []).changes
+
+
+def test_a_budget_decides_alone_where_nothing_else_does():
+    assert replace(standing("allow", None), budgeted=True).budget_only
+    for other in (standing("allow", None), standing("skip"), standing("allow", 2)):
+        assert not replace(other, budgeted=other.policy == "skip" or other.limit == 2).budget_only

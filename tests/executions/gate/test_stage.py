@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db.models import F
@@ -94,6 +95,28 @@ def test_nothing_is_let_go_early_and_the_next_look_is_at_the_instant(
 
     assert (counts.done, states(task)) == (0, ["waits"])
     assert counts.next_in == pytest.approx(0.9 + gate._JUST_AFTER)
+
+
+def test_the_time_that_a_look_takes_is_no_delay_of_the_next_one(
+    alpha: Tenant, look: Look, monkeypatch: pytest.MonkeyPatch
+):
+    limited(alpha, overlap_policy="skip")
+    task = limited(alpha, overlap_policy="skip")
+    moment, clock, real = database_now(), [5.0], gate._standings
+    monkeypatch.setattr(gate, "database_now", lambda: moment)
+    monkeypatch.setattr(gate, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    Execution.objects.filter(task_id=task.id).update(due_at=moment + timedelta(seconds=0.9))
+
+    def slow(keys: Any) -> Any:
+        clock[0] += 0.2
+        return real(keys)
+
+    monkeypatch.setattr(gate, "_standings", slow)
+
+    counts = look()
+
+    assert counts.done == 1
+    assert counts.next_in == pytest.approx(0.5 + gate._JUST_AFTER)
 
 
 # --- deciding -------------------------------------------------------------------------------
@@ -297,6 +320,7 @@ def test_what_passed_the_start_guard_already_counts_as_running(
     assert aborted == [claimed[0].token]
 
 
+@pytest.mark.logs("overlap.not_cancelled")
 def test_without_redis_nothing_is_cancelled_and_the_successor_waits(
     alpha: Tenant, look: Look, monkeypatch: pytest.MonkeyPatch
 ):
@@ -402,6 +426,19 @@ def test_more_than_fits_one_transaction_is_decided_at_once(
         pass
 
     assert states(task) == ["RUNNING", "waits", *["SKIPPED"] * 4]
+
+
+def test_a_group_that_a_round_of_several_looks_did_not_find_is_forgotten(alpha: Tenant):
+    now = database_now()
+    gone, found = (UUID(int=1), None), (UUID(int=2), None)
+    full: dict[gate.Key, datetime] = {gone: now - HOUR, found: now}
+    seen = gate.Seen(after=UUID(int=3), began=now, full=full)
+    partitions = Partitions()
+    partitions.run_once()
+
+    gate.run_once(partitions, seen)
+
+    assert seen.full == {found: now}
 
 
 def test_without_partitions_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, db: None):

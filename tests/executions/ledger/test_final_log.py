@@ -239,6 +239,28 @@ def test_a_start_over_its_target_is_logged_once(
     assert lines_of(caplog, "execution.started_late") == [expected] * over_ms
 
 
+@pytest.mark.parametrize(
+    ("target", "delay_ms", "count"),
+    [(60, 59_000, 0), (60, 61_000, 1), (2, 1_999, 0), (2, 3_000, 1)],
+)
+def test_the_target_of_its_task_decides_where_there_is_one(
+    alpha: Tenant,
+    caplog: pytest.LogCaptureFixture,
+    on_commit: OnCommit,
+    target: int,
+    delay_ms: int,
+    count: int,
+):
+    make_execution(alpha, body=once(targets={"start_within_seconds": target}))
+    [row] = release()
+    began = row.due_at + timedelta(milliseconds=delay_ms)
+
+    with on_commit(execute=True):
+        finish(row, started_at=began, finished_at=began)
+
+    assert len(lines_of(caplog, "execution.started_late")) == count
+
+
 def test_a_lost_run_that_is_tried_again_is_rescued_and_has_not_failed(
     alpha: Tenant, caplog: pytest.LogCaptureFixture, on_commit: OnCommit
 ):

@@ -55,6 +55,7 @@ def test_without_such_a_quota_nothing_is_read_or_removed(alpha: Tenant):
     assert left(alpha) == [old.id]
 
 
+@pytest.mark.logs("tenant_history.removed")
 def test_what_is_older_leaves_with_its_attempts_and_another_tenants_stays(
     alpha: Tenant, beta: Tenant
 ):

@@ -124,10 +124,10 @@ def test_an_execution_that_failed_without_a_start_is_no_attempt(alpha: Tenant):
     (row,) = queued(alpha)
     moved = Moved(
         *(row.id, alpha.id, "FAILED", 0, None, row.due_at, row.id, "schedule", 1, row.due_at),
-        *(None, True, "", None, None, 0, 0, None, True),
+        *(None, True, "", None, None, 0, 0, None, 5, True),
     )
 
-    found = totals.of_attempts([moved], [Finish(row.id, 0, 0, "FAILED", "")])
+    found = totals.of_attempts([moved], {row.id: Finish(row.id, 0, 0, "FAILED", "")})
 
     assert found == {"ended/task/failed": 1}
 

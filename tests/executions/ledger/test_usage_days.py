@@ -19,6 +19,7 @@ from insight.statistics.usage import span_of, usage_of
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import WORKER, make_task, once, prepare, release
+from tests.support.recounting import recounts
 from wire.messages import Claimed
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +65,7 @@ def queued(tenant: Tenant, count: int) -> list[Claimed]:
     return release()
 
 
+@recounts("usage.recorded_bytes", "usage.attempts", "usage.execution_seconds")
 def test_the_usage_of_a_day_is_that_of_its_attempts_to_the_row(alpha: Tenant):
     now = database_now()
     one, two, three, four = queued(alpha, 4)

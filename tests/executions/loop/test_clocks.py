@@ -47,6 +47,7 @@ def test_the_tightest_of_the_bounds_count():
 
 @pytest.mark.parametrize("read", [ClockOffset.at_most, ClockOffset.at_least])
 @pytest.mark.parametrize("by", [60.0, -60.0])
+@pytest.mark.logs("clock.set")
 def test_a_clock_that_was_set_makes_the_old_bounds_void(read, by: float):
     offset = Measurements(*[(0.0, 0.002)] * 8, *[(by - 0.002, by + 0.001)] * 2)
     offset.at_most()

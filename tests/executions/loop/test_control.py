@@ -33,6 +33,7 @@ def test_nothing_to_abort_is_not_sent(db, on_commit):
     assert callbacks == []
 
 
+@pytest.mark.logs("abort.not_sent")
 def test_redis_away_does_not_fail_what_is_committed(db, on_commit, monkeypatch):
     closed = closed_redis()
     monkeypatch.setattr(control, "client", lambda: closed)

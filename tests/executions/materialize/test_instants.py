@@ -11,6 +11,7 @@ from executions.ledger import totals
 from executions.loop.clocks import database_now
 from executions.materialize import instants
 from executions.materialize.planning import Row
+from executions.models import ObjectiveCount
 from executions.ownership.partitions import Partitions
 from shared.ids import execution_id
 from tasks.models import Task
@@ -120,3 +121,7 @@ def test_instants_are_counted_as_scheduled_or_missed_once(task: Task, scheduler:
         "missed/skipped": 1 + 7,
         "missed/replayed": 1,
     }
+    missed = ObjectiveCount.objects.get()
+    assert (missed.objective, missed.cause, missed.band) == ("success", "misfire_skipped", 1)
+    assert (missed.counted, missed.bad, missed.tenant_id) == (8, 8, task.tenant_id)
+    assert missed.execution_id in {one.id for one in executions_of(task)}

@@ -153,6 +153,7 @@ def test_a_lease_that_has_run_out_takes_nothing(
     assert take(partitions).tasks == 0
 
 
+@pytest.mark.logs("plain_tasks.refused", "task.unreadable")
 def test_what_the_ledger_refuses_is_left_to_be_planned_one_by_one(
     alpha: Tenant, partitions: Partitions
 ):

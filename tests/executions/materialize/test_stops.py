@@ -306,6 +306,7 @@ def test_rows_that_ran_before_a_stop_are_counted_once(alpha: Tenant):
     assert reload(task).occurrence_count == len(accounted(reload(task))) == 40
 
 
+@pytest.mark.logs("instants.unprepared")
 def test_a_stretch_that_a_lost_scheduler_did_not_judge_is_judged_by_the_next(alpha: Tenant):
     task = stopped(alpha, 48, prepared=True, misfire_policy="skip")
     back = begin()

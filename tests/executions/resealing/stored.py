@@ -17,6 +17,7 @@ from shared.encryption import seal, seal_json
 from shared.ids import new_id
 from shared.sealing_contexts import (
     progress_context,
+    push_endpoint_context,
     push_subscription_context,
     response_context,
     result_context,
@@ -132,9 +133,10 @@ def browser(tenant: Tenant) -> PushSubscription:
     made = PushSubscription(
         id=new_id(),
         membership=make_member(tenant),
-        endpoint="https://push.example.com/1",
         p256dh="p",
     )
     made.sealed_auth = seal(b"auth", push_subscription_context(tenant.id, made.id))
+    endpoint = b"https://push.example.com/1"
+    made.sealed_endpoint = seal(endpoint, push_endpoint_context(tenant.id, made.id))
     made.save()
     return made

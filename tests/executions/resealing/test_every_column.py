@@ -23,8 +23,9 @@ from executions.resealing.sealing_anew import all_counts
 from insight.presentation.dead_letters import present_letter
 from notifications.event_webhooks.urls import url_of
 from notifications.models import EventSubscription
+from notifications.services.channels import open_url
 from notifications.services.event_subscriptions import create_subscription
-from notifications.services.push_subscriptions import open_auth
+from notifications.services.push_subscriptions import open_auth, open_endpoint
 from tasks.named_secrets.reading import secrets_for
 from tasks.revisions import open_payload
 from tenants.models import Tenant
@@ -45,6 +46,7 @@ from tests.executions.resealing.stored import (
     seal_all,
 )
 from tests.factories import ACTOR, make_task, once
+from tests.support.alert_channels import make_channel
 from tests.support.api import make_client
 from tests.support.named_secrets import make_secret, using
 from workflows.sealed import open_input, open_items, open_output, open_retry, open_signal
@@ -143,13 +145,18 @@ def readers_of_tenants(tenant: Tenant) -> Readers:
     person = subscription.membership.user
     begin_second_factor(person.pk)
     make_secret(tenant)
+    channel = make_channel(tenant)
     return {
         "second_factors.sealed_secret": lambda: pending_secret(person.pk),
         "named_secrets.sealed": lambda: secrets_for(tenant.id, using()).value_of("token"),
         "signing_secrets.sealed": lambda: [
             one.secret for one in reveal_signing_secrets(tenant.id, actor=ACTOR)
         ],
+        "alert_channels.sealed_url": lambda: open_url(type(channel).objects.get(pk=channel.pk)),
         "push_subscriptions.sealed_auth": lambda: open_auth(
+            type(subscription).objects.get(pk=subscription.pk)
+        ),
+        "push_subscriptions.sealed_endpoint": lambda: open_endpoint(
             type(subscription).objects.get(pk=subscription.pk)
         ),
         "event_subscriptions.sealed_url": lambda: url_of(

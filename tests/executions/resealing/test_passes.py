@@ -25,6 +25,7 @@ from tenants.services.data_keys import reseal_tenant
 from tests.executions.resealing.stored import attempt_of, failed_execution, open_execution, open_run
 from tests.factories import ACTOR, make_task, make_tenant
 from tests.support.loops import as_owner
+from tests.support.recounting import recounts
 from workflows.plan import plan_of
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +66,7 @@ def test_a_new_tenant_has_a_key_of_its_own_that_seals_what_it_stores(alpha: Tena
     assert set(counts) == {*keys_of(alpha), *keys_of(beta)}
 
 
+@recounts("resealing.progress")
 def test_a_rotation_seals_every_value_of_the_tenant_anew_and_no_other(alpha: Tenant, beta: Tenant):
     ended, running = failed_execution(alpha), open_execution(alpha)
     task = make_task(alpha)

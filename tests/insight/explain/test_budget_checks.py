@@ -78,3 +78,11 @@ def test_an_admitted_run_and_one_that_has_begun_passed_it(alpha):
     assert budget(of(row(task, this_minute(), gated=False), task)).ok is True
     started = {"started_at": database_now(), "attempt": 1}
     assert budget(of(row(task, this_minute(-HOUR), "RUNNING", **started), task)).ok is None
+
+
+def test_a_run_that_gave_its_place_away_is_counted(alpha):
+    task = budgeted(alpha)
+    purses.begin_run(task.id)
+    found = row(task, this_minute(-MINUTE), gated=True, held=True, gave_way=True)
+
+    assert budget(of(found, task)).ok is True

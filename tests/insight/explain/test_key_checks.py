@@ -13,6 +13,9 @@ from tasks.models import Task
 from tasks.transitions import Pause
 from tests.executions.gate.key_world import begin, look, make, own_everything
 from tests.factories import ACTOR, make_task
+from tests.support.limits_world import ask, limit
+from tests.support.limits_world import begin as begin_runs
+from tests.support.workflows import calls, make_workflow
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +78,22 @@ def test_a_paused_one_waits_for_its_pause(alpha):
 
     assert task_active(situation(first)).ok is False
     assert concurrency_key(situation(first)).ok is None
+
+
+def test_in_strict_order_the_limit_of_its_tenant_is_told(alpha):
+    task = make_workflow(alpha, [calls("a")], concurrency={"key": "k", "order": "fifo"})
+    limit(alpha, runs_in_flight=1)
+    ask(make_workflow(alpha, [calls("a")]))
+    begin_runs()
+    ask(task)
+    begin_runs()
+
+    found = concurrency_key(situation(task))
+
+    assert found.ok is False
+    assert found.says == (
+        "it is the next of the key k, and waits for tenant_limit: runs in flight 1 of 1"
+    )
 
 
 def test_strict_order_is_told(alpha):

@@ -10,6 +10,7 @@ from insight.forecast.load import Forecast, forecast, present_forecast
 from tasks.models import Task
 from tests.factories import TARGET, daily, make_task, next_minute, once
 from tests.support.cursors import change_task
+from tests.support.recounting import recounts
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ def recurring(**schedule: Any) -> dict[str, Any]:
     return {"schedule": schedule, "target": TARGET}
 
 
+@recounts("forecast.starts")
 def test_each_start_stands_in_its_minute(alpha, now):
     tasks = [make_task(alpha) for _ in range(3)]
     first = tasks[0].next_run_at
@@ -136,6 +138,7 @@ def test_buckets_of_hours_and_minutes_have_the_same_sum(alpha, now):
     assert len(hours["buckets"]) == 7 * 24
 
 
+@recounts("forecast.tasks")
 def test_hot_spots_name_tasks_and_destinations(alpha, now):
     tasks = [make_task(alpha, daily(name=f"Report {number}")) for number in range(6)]
 

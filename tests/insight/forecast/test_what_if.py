@@ -16,6 +16,7 @@ from tasks.editing import first_instant
 from tasks.models import Task
 from tests.factories import ACTOR, TARGET, daily, make_task, once, reload
 from tests.support.cursors import change_task
+from tests.support.recounting import recounts
 
 #: No clock of Europe/Berlin changes in the months after it.
 NOW = datetime(2026, 11, 20, 8, 0, 0, tzinfo=UTC)
@@ -94,6 +95,7 @@ def test_a_rate_goes_on_from_its_own_beginning(alpha):
         ({"cron_expression": "0 9 * * *", "end_at": "2026-11-20T08:30:00Z"}, 0),
     ],
 )
+@recounts("preview.runs_per_day")
 def test_the_runs_of_a_day_are_told(alpha, schedule, per_day):
     task = task_with(alpha, cron_expression="0 8 * * *")
 
@@ -117,6 +119,7 @@ def test_max_occurrences_counts_what_has_run(alpha):
     assert len(found["removed"]) == 4
 
 
+@recounts("preview.runs_per_day")
 def test_the_load_of_the_new_minutes_leaves_out_the_task_itself(alpha, beta):
     task = make_task(alpha)
     for _ in range(3):

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from insight.metrics.catalogue import METRICS, Metric, Type
+from insight.metrics.catalogue import METRICS
+from insight.metrics.metric import Metric, Type
 
 #: Names that were promised without a prefix.
 PROMISED = {

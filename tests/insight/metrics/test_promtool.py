@@ -9,9 +9,10 @@ from django.conf import settings
 from django.test import Client
 
 from api import scraping
-from insight.metrics.catalogue import METRICS, Metric, Type
+from insight.metrics.catalogue import METRICS
 from insight.metrics.collector import Collector
 from insight.metrics.exposition import Collected, writer_for
+from insight.metrics.metric import Metric, Type
 from insight.metrics.reading import Histogram, Sample
 from tests.support.promtool import promtool
 from wire import heartbeats

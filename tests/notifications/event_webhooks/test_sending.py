@@ -27,6 +27,7 @@ from tests.notifications.event_webhooks.receivers import (
 )
 from tests.support.feed_rows import write, write_batch
 from tests.support.http_receiver import HttpReceiver
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,6 +63,7 @@ def test_more_than_a_page_is_sent_in_one_job(
     assert received(receiver) == wanted
 
 
+@recounts("event_webhook.attempt_count")
 def test_a_failed_event_is_tried_again_before_the_next_one(receiver: HttpReceiver) -> None:
     subscription = subscribe(receiver.url)
     first, second = write(subscription.tenant_id, "execution.failed", "task.changed")

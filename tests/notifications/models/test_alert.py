@@ -20,6 +20,7 @@ def test_the_title_says_how_much_failed_and_why(
     count: int, tasks: int, attempt: int, title: str
 ) -> None:
     alert = Alert(
+        kind="final_failure",
         task_name="nightly",
         cause="HTTP 503 from x",
         count=count,
@@ -28,3 +29,15 @@ def test_the_title_says_how_much_failed_and_why(
     )
 
     assert alert.title == title
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "title"),
+    [
+        ("failures_in_a_row", "nightly", "3 failures in a row: nightly: HTTP 503 from x"),
+        ("budget_exceeded", "nightly", "nightly: HTTP 503 from x"),
+        ("circuit_open", "", "HTTP 503 from x"),
+    ],
+)
+def test_the_title_of_other_kinds_says_what_it_is_about(kind: str, task: str, title: str) -> None:
+    assert Alert(kind=kind, task_name=task, cause="HTTP 503 from x", count=3).title == title

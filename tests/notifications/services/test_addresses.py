@@ -199,6 +199,7 @@ def test_there_is_nothing_to_ask_where_nothing_waits(member: Membership) -> None
     send_confirmation(member.pk)
 
 
+@pytest.mark.logs("confirmation.failed")
 def test_a_mail_server_that_is_away_is_tried_again_and_a_refusal_is_not(
     member: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_mail_server_that_is_away_is_tried_again_and_a_refusal_is_not(
         send_confirmation(member.pk)
 
 
+@pytest.mark.logs("confirmation.without_redis")
 def test_a_broker_that_is_away_does_not_undo_what_was_saved(
     member: Membership, monkeypatch: pytest.MonkeyPatch, on_commit: Any
 ) -> None:

@@ -26,6 +26,7 @@ from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import begin, fail, make_member, pass_time
 from tests.support.push_sink import PushSink, push_service
+from tests.support.recounting import recounts
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
 from tests.support.suspending import suspend
 
@@ -48,6 +49,7 @@ def look() -> None:
     Alerter().run_once()
 
 
+@recounts("alert.deliveries")
 def test_a_mail_server_that_is_away_for_an_hour_gets_each_message_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -164,6 +166,7 @@ def test_a_message_that_nobody_takes_for_a_day_is_given_up(
 
 def test_a_member_who_unsubscribes_meanwhile_gets_nothing() -> None:
     delivery = owed()
+    assert delivery.membership is not None
     NotificationPreference.objects.create(membership=delivery.membership, email_events=[])
 
     assert send_delivery(delivery.id) == "SUPPRESSED"
@@ -174,6 +177,7 @@ def test_a_member_who_unsubscribes_meanwhile_gets_nothing() -> None:
 
 def test_a_deactivated_member_gets_nothing() -> None:
     delivery = owed()
+    assert delivery.membership is not None
     user = delivery.membership.user
     user.is_active = False
     user.save()
@@ -193,6 +197,7 @@ def test_what_is_due_is_woken_once_and_again_when_nothing_came_of_it(woken: list
     assert woken == [delivery.id] * 2
 
 
+@pytest.mark.logs("deliveries.held_back")
 def test_a_broker_that_is_away_loses_no_wake_up(
     monkeypatch: pytest.MonkeyPatch, woken: list[object]
 ) -> None:
@@ -225,6 +230,7 @@ def test_alerts_past_the_retention_are_forgotten_with_their_log(
 
 
 @pytest.mark.usefixtures("vapid")
+@pytest.mark.logs("delivery.failed")
 def test_a_push_reaches_each_browser_once_though_one_is_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

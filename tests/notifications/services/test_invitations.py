@@ -121,6 +121,7 @@ def test_the_worker_is_woken_after_the_commit_with_the_id_alone(
     assert woken == [(broker.INVITE, str(made.id))] * 2
 
 
+@pytest.mark.logs("invitation.without_redis")
 def test_without_redis_the_offer_says_that_it_was_not_sent(
     alpha, monkeypatch, django_capture_on_commit_callbacks
 ):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from events.models import AuditEntry
+from notifications.models.notification_preference import final_failures
 from notifications.services.preferences import list_preferences, update_preference
 from shared.exceptions import InvalidInput, NotFound
 from tests.factories import ACTOR, make_tenant
@@ -34,7 +35,7 @@ def test_a_change_to_what_is_already_so_is_not_audited() -> None:
     tenant = make_tenant()
 
     update_preference(
-        tenant.id, make_member(tenant).pk, {"email_events": ["final_failure"]}, actor=ACTOR
+        tenant.id, make_member(tenant).pk, {"email_events": final_failures()}, actor=ACTOR
     )
 
     assert not AuditEntry.objects.filter(action="notification_preference.changed").exists()

@@ -8,11 +8,17 @@ from django.conf import settings
 from events.models import AuditEntry
 from notifications.models import PushSubscription
 from notifications.services import push_subscriptions
-from notifications.services.push_subscriptions import subscribe, unsubscribe
+from notifications.services.push_subscriptions import (
+    open_endpoint,
+    push_service_of,
+    seal_endpoints,
+    subscribe,
+    unsubscribe,
+)
 from shared.encryption import open_sealed
 from shared.exceptions import Conflict, InvalidInput, NotFound
 from shared.sealing_contexts import push_subscription_context
-from tenants.models import Membership
+from tenants.models import Membership, Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import make_member
 from tests.support.push_sink import PushSink
@@ -32,6 +38,66 @@ def test_a_browsers_secret_is_sealed_and_not_audited() -> None:
     assert open_sealed(stored.sealed_auth, context).decode() == sink.keys["auth"]
     entry = AuditEntry.objects.get(action="push_subscription.created")
     assert "browser-1" not in (entry.after or "")
+
+
+def test_an_endpoint_is_sealed_and_its_host_shown() -> None:
+    tenant = make_tenant()
+
+    subscribe(tenant.id, make_member(tenant).pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+
+    stored = PushSubscription.objects.values().get()
+    assert not [one for one in stored.values() if "browser-1" in str(one)]
+    made = PushSubscription.objects.get()
+    assert (open_endpoint(made), push_service_of(made)) == (ENDPOINT, "push.example.com")
+
+
+def in_the_clear(tenant: Tenant, member: Membership, sink: PushSink) -> PushSubscription:
+    """Return a browser as the version before has stored it."""
+    made = subscribe(tenant.id, member.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+    PushSubscription.objects.update(
+        endpoint=ENDPOINT, sealed_endpoint=None, endpoint_digest=None, host=""
+    )
+    made.refresh_from_db()
+    return made
+
+
+def test_endpoints_in_the_clear_are_sealed() -> None:
+    tenant = make_tenant()
+    made = in_the_clear(tenant, make_member(tenant), PushSink())
+    assert (open_endpoint(made), push_service_of(made)) == (ENDPOINT, "push.example.com")
+
+    assert seal_endpoints() == 1
+
+    made.refresh_from_db()
+    assert (made.endpoint, made.host) == ("", "push.example.com")
+    assert open_endpoint(made) == ENDPOINT
+    assert seal_endpoints() == 0
+
+
+def test_the_newer_of_two_rows_of_one_browser_stays() -> None:
+    tenant = make_tenant()
+    member = make_member(tenant)
+    newer = in_the_clear(tenant, member, PushSink())
+    PushSubscription.objects.update(endpoint="")
+    subscribe(tenant.id, member.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+    PushSubscription.objects.filter(pk=newer.pk).update(endpoint=ENDPOINT)
+
+    seal_endpoints()
+
+    assert PushSubscription.objects.get().pk == newer.pk
+
+
+@pytest.mark.parametrize("same_member", [True, False])
+def test_a_browser_in_the_clear_is_known(same_member: bool) -> None:
+    tenant, sink = make_tenant(), PushSink()
+    owner = make_member(tenant)
+    first = in_the_clear(tenant, owner, sink)
+    member = owner if same_member else make_member(tenant, "bob")
+
+    second = subscribe(tenant.id, member.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+
+    assert (second.pk == first.pk) is same_member
+    assert browsers_of(owner, member) == [member.pk]
 
 
 def browsers_of(*members: Membership) -> list[int]:

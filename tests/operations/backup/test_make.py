@@ -19,6 +19,7 @@ from tenants.models import Tenant
 from tests.executions.old_days import forget, half_detach, put
 from tests.factories import make_task, make_tenant, once
 from tests.operations.backup.files import PASSPHRASE, cheap
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,6 +34,7 @@ def alpha() -> Tenant:
     return make_tenant("Alpha")
 
 
+@recounts("backup.rows")
 def test_a_backup_says_what_is_in_it(alpha: Tenant, tmp_path: Path):
     make_task(alpha, once())
     make_task(alpha, once())

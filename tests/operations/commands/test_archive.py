@@ -18,6 +18,7 @@ from tests.executions.old_days import A_DAY, ago, days_of, forget, make_days, na
 from tests.factories import make_tenant
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,6 +50,7 @@ def damage(root: Path, day: str) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+@recounts("archive.rows")
 def test_the_archive_is_listed(execution: Execution, root: Path, day: str):
     said = call("archive", "list", "--json")
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from django.core.management import call_command
 
-from operations.doctor.finding import Finding, away, bad, good, odd
+from operations.doctor.finding import Finding, away, bad, good, odd, of_tenants
 from operations.doctor.repairs import Repair
 from operations.management.commands import doctor
 from tests.support.command_documents import read_document
@@ -64,6 +64,23 @@ def test_each_finding_shows_mark_evidence_and_remedy(found):
     assert err == "3 checks: 1 broken, 1 worth a look\n"
 
 
+def test_what_waits_for_tenants_stands_apart(found):
+    found.extend([of_tenants("pull pools", "1 execution waits"), GOOD])
+
+    code, out, _ = _run("--strict")
+
+    assert code == 0
+    assert out.splitlines() == [
+        "✔ disk               room",
+        "Of the tenants' work, no fault of the installation:",
+        "✔ pull pools         1 execution waits",
+    ]
+    assert [one["matter"] for one in read_document("doctor", _run("--json")[1])["checks"]] == [
+        "tenants",
+        "installation",
+    ]
+
+
 def test_the_document_has_the_same(found):
     found.extend([GOOD, BAD])
 
@@ -78,6 +95,7 @@ def test_the_document_has_the_same(found):
         "evidence": "DEBUG is on",
         "remedy": "Unset DEBUG.",
         "unreachable": False,
+        "matter": "installation",
     }
 
 

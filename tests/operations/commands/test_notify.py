@@ -133,3 +133,13 @@ def test_browsers_are_listed_and_forgotten(capsys: pytest.CaptureFixture[str]) -
 
     assert (row["id"], row["push_service"]) == (str(made.pk), "push.example.com")
     assert notify(capsys, "browsers", "--remove", str(made.pk))["push_subscriptions"] == []
+
+
+def test_an_alert_is_acknowledged_and_assigned(capsys: pytest.CaptureFixture[str]) -> None:
+    tenant = make_tenant()
+    member, alert = make_member(tenant), str(make_alert(tenant).pk)
+
+    assert notify(capsys, "acknowledge", alert)["acknowledged"] is True
+    assert notify(capsys, "acknowledge", alert, "--withdraw")["acknowledged"] is False
+    assert notify(capsys, "assign", alert, "--member", "ada")["assignee"] == member.pk
+    assert notify(capsys, "assign", alert)["assignee"] is None

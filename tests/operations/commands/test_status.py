@@ -30,6 +30,7 @@ HEALTHY = Status(
     partitions_owned=256,
     partitions_total=256,
     refused={"outcomes": 8, "starts": 9, "leases": 128},
+    tenants={"parked": 10, "own_workers": 11},
     problems=[],
 )
 
@@ -49,6 +50,7 @@ def test_a_healthy_installation_is_one_screen_and_exit_code_0(monkeypatch):
     assert lines[0] == "healthy"
     assert "p50 ≤ 2 ms · p95 ≤ 500 ms · p99 > 60 s" in "\n".join(lines)
     assert "outcomes 8 · starts 9 · leases 128" in "\n".join(lines)
+    assert "10 for destinations (limits, circuits) · 11 for own workers" in lines[-1]
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     assert (document["schema"], document["healthy"], document["queued"]) == (1, True, 2)

@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.errors import InsufficientPrivilege
 
 from operations.database_roles.granting import read_tables
-from operations.database_roles.policies import MADE_WITH_PARENT, READ, is_walled
+from operations.database_roles.policies import ADDED, MADE_WITH_PARENT, READ, is_walled
 from shared.postgresql.tenant_tables import CHILDREN, tenant_tables
 from shared.sql import rows
 from shared.tenant_scope import Purpose
@@ -196,6 +196,19 @@ def test_a_purpose_reads_its_tables_of_all_tenants_and_changes_none(walled, as_w
 
     assert seen == READ[purpose]
     assert changed == []
+
+
+@pytest.mark.parametrize("purpose", [one for one in Purpose if one != Purpose.ADMIN])
+def test_a_purpose_adds_rows_of_tenants_to_its_tables_only(walled, as_web, purpose):
+    made = {
+        table.name: rows_of_every_table.insertion(table.name, table.tenant_column, ALPHA)
+        for table in walled
+        if table.tenant_column
+    }
+    with as_web(purpose=purpose):
+        let_in = {name for name, statement in made.items() if not _is_refused(statement)}
+
+    assert let_in == ADDED.get(purpose, frozenset())
 
 
 def test_the_admin_reads_and_changes_the_rows_of_all_tenants(walled, as_web):

@@ -14,7 +14,7 @@ from executions.ownership import fence
 from executions.ownership.partitions import Partitions
 from launcher import local_state
 from launcher.run_lock import RunLock
-from operations.doctor import Verdict, runtime
+from operations.doctor import Matter, Verdict, runtime
 from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
 from tests.factories import make_execution, make_tenant
@@ -141,6 +141,22 @@ def test_work_that_a_tenants_workers_do_not_lease_is_told_and_is_no_fault():
     assert waiting.verdict is Verdict.OK
     assert waiting.evidence.startswith("1 execution waits in 1 pool for the tenants' own workers")
     assert waiting.evidence.endswith("the oldest since 300 s")
+
+
+def test_work_that_waits_for_its_destination_is_told_and_is_no_fault():
+    assert runtime.destinations().evidence == "nothing waits for a destination"
+    execution = make_execution(make_tenant())
+    Execution.objects.filter(pk=execution.id).update(
+        parked=True, due_at=TransactionNow() - timedelta(seconds=300)
+    )
+
+    waiting = runtime.destinations()
+
+    assert runtime.oldest_due().evidence == "nothing waits"
+    assert (waiting.verdict, waiting.matter) == (Verdict.OK, Matter.TENANTS)
+    assert waiting.evidence == (
+        "1 execution waits for limits or circuits of 1 destination, the oldest since 300 s"
+    )
 
 
 def test_clocks_that_disagree_are_odd(monkeypatch):

@@ -10,6 +10,7 @@ from tests.factories import daily, make_task
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
 from tests.support.old_zones import OLD, pretend_shifted, record_today
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
@@ -33,6 +34,7 @@ def test_before_the_first_check_the_installed_release_is_told(alpha):
     assert (document["zone_moves"], document["checked"]) == ([], None)
 
 
+@recounts("zones.tasks")
 def test_a_check_moves_tasks_and_says_which(alpha):
     moved(alpha)
 

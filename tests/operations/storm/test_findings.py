@@ -8,6 +8,7 @@ from operations.proof.ledger import Arrival
 from operations.storm.weather import faults
 from tests.operations.storm.evidence import again, arrival, record
 from tests.operations.storm.made_up import STRIKES, TARGETS, everything, findings
+from tests.support.recounting import recounts
 
 
 def in_flight(arrivals: list[Arrival]) -> Arrival:
@@ -43,6 +44,7 @@ def with_an_early_one(lines: list[Arrival]) -> list[Arrival]:
         (with_an_early_one, "1 began before their time"),
     ],
 )
+@recounts("storm.figures")
 def test_a_planted_lie_is_a_broken_promise(
     lie: Callable[[list[Arrival]], list[Arrival]], said: str
 ):

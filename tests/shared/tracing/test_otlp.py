@@ -83,8 +83,9 @@ def test_a_redirect_is_not_followed(db: None):
         assert elsewhere.requests == []
 
 
-def test_a_receiver_that_refuses_has_not_taken_them(db: None):
+@pytest.mark.parametrize("status", [304, 307, 400])
+def test_a_receiver_that_refuses_has_not_taken_them(db: None, status: int):
     with http_receiver() as receiver:
-        receiver.status = 400
+        receiver.status = status
 
         assert not OtlpExport(Tracing(f"http://127.0.0.1:{receiver.port}/v1/traces"))([span()])

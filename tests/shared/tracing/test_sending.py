@@ -85,6 +85,7 @@ def test_a_full_queue_drops_what_comes_and_makes_nothing_wait():
 
 
 @pytest.mark.parametrize("fault", ["refused", "raised", "not connected"])
+@pytest.mark.logs("spans.dropped")
 def test_what_the_receiver_does_not_take_is_dropped(fault: str):
     def connect() -> sending.Send:
         if fault == "not connected":

@@ -80,6 +80,7 @@ def test_all_failures_of_a_minute_together_have_a_bound(ada, monkeypatch):
     assert len(entries()) == 2
 
 
+@pytest.mark.logs("failed_sign_in.not_counted", "sign_in_throttle.without_redis")
 def test_while_redis_is_away_failures_have_no_entry_and_people_sign_in(ada, monkeypatch):
     monkeypatch.setattr("shared.windowed_counts.client", closed_redis)
     sign_in(Client(), "wrong")

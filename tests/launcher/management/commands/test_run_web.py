@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from api.protocol import answer_counts
 from launcher.management.commands import run_web
 from shared import web_counts
 
@@ -73,6 +74,27 @@ def test_what_was_counted_is_flushed_with_a_look(server: Any, monkeypatch: pytes
     asyncio.run(server.main_loop())
 
     assert flushed == [1]
+
+
+def test_answers_are_added_when_they_are_due_and_at_the_end(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+):
+    added: list[int] = []
+    looks: list[int] = []
+
+    async def look(counter: int) -> bool:
+        looks.append(counter)
+        await asyncio.sleep(0)
+        return len(looks) > 3 and len(added) > 0
+
+    monkeypatch.setattr(run_web, "_TICK_SECONDS", 0.0)
+    monkeypatch.setattr(server, "on_tick", look)
+    monkeypatch.setattr(answer_counts, "flush", lambda: added.append(1))
+    monkeypatch.setattr(answer_counts, "is_due", lambda: not added)
+
+    asyncio.run(server.main_loop())
+
+    assert added == [1]
 
 
 async def seen_by_the_application(peer: str, *headers: tuple[str, str]) -> tuple[str, str]:

@@ -1,0 +1,42 @@
+-- name: figures_of
+-- Returns totals and misses by objective, band (NULL: none is known) and window, of
+-- tenants: stored hours before a moment, and from then on minutes, so that short windows are exact
+-- at any time. The last window is the longest. Primary keys of objective_hours and minute_stats,
+-- index objective_counts_idx; of each tenant it reads 720 hours and 2,880 minutes at most, and what
+-- has missed an objective.
+WITH ended AS (
+    SELECT m.minute AS at, (c.place - 1)::smallint AS band, c.starts::bigint AS starts,
+           c.attempts::bigint AS attempts
+    FROM minute_stats m
+    CROSS JOIN LATERAL unnest(m.by_band[1:3], m.by_band[4:6])
+         WITH ORDINALITY AS c (starts, attempts, place)
+    WHERE m.tenant_id = ANY(%(tenants)s::uuid[]) AND m.minute >= %(live)s::timestamptz
+    UNION ALL
+    SELECT h.hour, h.band, h.starts, h.attempts
+    FROM objective_hours h
+    WHERE h.tenant_id = ANY(%(tenants)s::uuid[]) AND h.hour >= %(oldest)s::timestamptz
+      AND h.hour < %(live)s::timestamptz
+), figures AS (
+    SELECT e.at, o.objective, e.band, o.total, 0::bigint AS bad
+    FROM ended e
+    CROSS JOIN LATERAL (VALUES ('start', e.starts), ('success', e.attempts)) AS o (objective, total)
+    UNION ALL
+    SELECT b.at, b.objective, b.band, b.counted, b.bad
+    FROM objective_counts b
+    WHERE b.tenant_id = ANY(%(tenants)s::uuid[]) AND b.at >= %(oldest)s::timestamptz
+)
+SELECT f.objective, f.band, w.place::integer, sum(f.total)::bigint, sum(f.bad)::bigint
+FROM figures f
+JOIN unnest(%(since)s::timestamptz[]) WITH ORDINALITY AS w (since, place) ON f.at >= w.since
+GROUP BY 1, 2, 3
+
+-- name: causes_of
+-- Returns what has missed the objectives of tenants since a moment, by cause, the most first, with
+-- the latest time and a late example. Index objective_counts_idx.
+SELECT b.objective, b.cause, sum(b.bad)::bigint, max(b.at),
+       (array_agg(b.execution_id ORDER BY b.at DESC, b.execution_id)
+            FILTER (WHERE b.execution_id IS NOT NULL))[1]
+FROM objective_counts b
+WHERE b.tenant_id = ANY(%(tenants)s::uuid[]) AND b.at >= %(oldest)s::timestamptz AND b.bad > 0
+GROUP BY b.objective, b.cause
+ORDER BY 3 DESC, 2

@@ -1,0 +1,127 @@
+"""Due work that has not started, in a bounded number of rows for a backlog of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from executions.choices import Trigger
+from shared.exceptions import PunctualError
+from shared.sql import rows
+from tasks.calendars import SpecOf, spec_reader
+from tasks.definition import PULL_PREFIX, WORKFLOW_POOL
+from tasks.models import Task
+from tenants.quotas import known
+from tenants.quotas.limits import Limits
+from wire.heartbeats import WorkerInfo
+
+#: Bounds of one pass: executions of a pool, tenant and priority, or tasks of a tenant; such groups;
+#: and rows of a statement.
+_BOUNDS = {"each": 100, "groups": 20_000, "most": 20_000}
+#: A pool, with the tenant's id where its own workers serve it.
+Served = tuple[str | None, str]
+_STATEMENTS = (
+    "time_checks/overdue_cursors",
+    "time_checks/overdue_work",
+    "time_checks/overdue_pull_work",
+    "time_checks/handed_out",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unstarted:
+    """An instant or an execution that is due and has not started.
+
+    ``own`` is the start target of its task, in seconds. ``execution_id`` is None, and ``instant``
+    the nominal time, while no scheduler has prepared it.
+    """
+
+    tenant_id: UUID
+    task_id: UUID
+    execution_id: UUID | None
+    #: As the ledger names it.
+    pool: str
+    trigger: str
+    attempt: int
+    due_at: datetime
+    own: float | None
+    instant: datetime | None
+
+    @property
+    def is_of_schedule(self) -> bool:
+        """Return whether it is an instant of a schedule, in its first attempt."""
+        return self.trigger == Trigger.SCHEDULE and self.attempt == 0
+
+    @property
+    def is_pulled(self) -> bool:
+        """Return whether a tenant's own workers run it."""
+        return self.pool.startswith(PULL_PREFIX)
+
+    def is_served(self, served: Collection[Served]) -> bool:
+        """Return whether a worker serves its pool; a scheduler begins the runs of workflows."""
+        tenant = str(self.tenant_id) if self.is_pulled else None
+        return self.pool == WORKFLOW_POOL or (tenant, self.pool) in served
+
+
+def tenants_at_a_limit(found: Sequence[Unstarted]) -> set[UUID]:
+    """Return the tenants whose prepared work waits for a limit of theirs: in flight, or a rate."""
+    limits = known.limits_of_executions()
+    asked = {one.tenant_id for one in found if one.execution_id and one.tenant_id in limits}
+    if not asked:
+        return set()
+    at_workers = rows("dispatch/leased_of_tenants", {"tenants": list(asked)})
+    return {
+        tenant
+        for tenant, leased, queued in at_workers
+        if _is_reached(limits[tenant], leased - queued, queued)
+    }
+
+
+def _is_reached(limits: Limits, in_flight: int, queued: int) -> bool:
+    most, rate = limits.executions_in_flight, limits.executions_per_second
+    # Workers have what waits for the rate.
+    return (most is not None and in_flight >= most) or (rate is not None and queued > 0)
+
+
+def pools_served(workers: Iterable[WorkerInfo]) -> set[Served]:
+    """Return the pools with a live worker."""
+    return {(one.tenant, one.pool) for one in workers if one.live}
+
+
+def unstarted(now: datetime, least: float) -> list[Unstarted]:
+    """Return what is due for more than ``least`` seconds and waits for no condition of its own."""
+    asked = {"now": now, "least": least, **_BOUNDS}
+    found = [Unstarted(*row) for name in _STATEMENTS for row in rows(name, asked)]
+    return _without_days_off(found, now)
+
+
+def _without_days_off(found: Sequence[Unstarted], now: datetime) -> list[Unstarted]:
+    """Return the work; where a calendar excludes the instant, the next one counts."""
+    ids = {one.task_id for one in found if one.instant is not None}
+    if not ids:
+        return list(found)
+    # The condition of the index tasks_with_calendars_idx.
+    with_calendars = Task.objects.filter(id__in=ids).exclude(schedule__calendars=[])
+    tasks = {task.id: task for task in with_calendars}
+    read = spec_reader((task.tenant_id, task.schedule) for task in tasks.values())
+    judged = (
+        _not_excluded(one, tasks[one.task_id], read, now) if one.task_id in tasks else one
+        for one in found
+    )
+    return [one for one in judged if one is not None]
+
+
+def _not_excluded(one: Unstarted, task: Task, read: SpecOf, now: datetime) -> Unstarted | None:
+    if one.instant is None:
+        return one
+    try:
+        spec = read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
+    except PunctualError:
+        return one  # no scheduler can read the schedule either: the task does not run
+    just_before = one.instant - timedelta(microseconds=1)
+    expected = next(spec.walk_open(just_before, now), None)
+    if expected is None:
+        return None
+    return replace(one, due_at=one.due_at + (expected.at - one.instant))

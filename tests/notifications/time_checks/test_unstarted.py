@@ -1,0 +1,114 @@
+"""The truth table of what has not started: each situation, and the alerts that it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from executions.external.pools import change_pool
+from tenants.models import Tenant
+from tests.executions.changes.changes import pause
+from tests.executions.leasing import POOL
+from tests.factories import ACTOR, daily, make_execution, once
+from tests.notifications.time_checks.world import (
+    LATE,
+    MINUTE,
+    NONE,
+    ago,
+    beat_of,
+    both,
+    due,
+    judged,
+    pulled,
+    unprepared,
+)
+from tests.support.beats import silence
+from tests.support.calendars import make_calendar, under
+from tests.support.limits_world import limit
+
+pytestmark = pytest.mark.django_db
+
+Situation = Callable[[Tenant], Any]
+
+
+def excluded(tenant: Tenant, *days: int) -> None:
+    dates = [f"{ago(86_400 * day):%Y-%m-%d}" for day in days]
+    make_calendar(tenant, dates=dates)
+    unprepared(tenant, 90, under("Holidays", cron="* * * * *"))
+
+
+def waits_for_another(tenant: Tenant) -> None:
+    first = make_execution(tenant, "RUNNING")
+    unprepared(tenant, 90, once(depends_on=[str(first.task_id)]))
+
+
+def beside(tenant: Tenant, status: str, **limits: int) -> None:
+    """Make overdue work of a tenant with limits, beside another execution of it."""
+    limit(tenant, **limits)
+    make_execution(tenant, status)
+    due(tenant, 25)
+
+
+def paused_pool(tenant: Tenant) -> None:
+    pulled(tenant, 90, targets=MINUTE)
+    change_pool(tenant.id, POOL, {"paused": True}, actor=ACTOR)
+
+
+SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
+    "an instant that no scheduler has prepared": (lambda t: unprepared(t, 25), LATE),
+    "such an instant within the window": (lambda t: unprepared(t, 15), []),
+    "the same with a target, 15 s beyond it": (lambda t: unprepared(t, 80, targets=MINUTE), LATE),
+    "the same with a target, less beyond": (lambda t: unprepared(t, 70, targets=MINUTE), []),
+    "the same with a short target": (
+        lambda t: unprepared(t, 18, targets={"start_within_seconds": 1}),
+        LATE,
+    ),
+    "of a paused task": (lambda t: pause(unprepared(t, 90)), []),
+    "of a task that waits for another": (waits_for_another, []),
+    "before its jitter is over": (
+        lambda t: unprepared(
+            t, 25, daily(schedule={"cron_expression": "0 8 * * *", "jitter_seconds": 60})
+        ),
+        [],
+    ),
+    "on a day off": (lambda t: excluded(t, -1, 0, 1), []),
+    "on no day off": (lambda t: excluded(t, 30), LATE),
+    "prepared work that no worker has taken": (lambda t: due(t, 25), LATE),
+    "the same within its target": (lambda t: due(t, 70, body=once(targets=MINUTE)), []),
+    "prepared work within the window": (lambda t: due(t, 15), []),
+    "handed out and not started": (lambda t: due(t, 25, "QUEUED"), LATE),
+    "started": (lambda t: due(t, 25, "RUNNING"), []),
+    "on hold": (lambda t: due(t, 90, held=True), []),
+    "waiting for its destination": (lambda t: due(t, 90, parked=True), []),
+    "at the limit of its tenant in flight": (
+        lambda t: beside(t, "RUNNING", executions_in_flight=1),
+        [],
+    ),
+    "below that limit": (lambda t: beside(t, "RUNNING", executions_in_flight=2), LATE),
+    "at the rate of its tenant": (lambda t: beside(t, "QUEUED", executions_per_second=1), []),
+    "asked for by a person": (lambda t: due(t, 90, trigger="manual"), []),
+    "a retry": (lambda t: due(t, 90, attempt=1), []),
+    "for a tenant's own workers": (lambda t: pulled(t, 25), []),
+    "for them, with a target": (both(beat_of, lambda t: pulled(t, 80, targets=MINUTE)), LATE),
+    "of a pool without a worker": (lambda t: due(t, 70, pool="gpu"), NONE),
+    "the same for a retry": (lambda t: due(t, 70, pool="gpu", attempt=1), NONE),
+    "of such a pool within the window": (lambda t: due(t, 50, pool="gpu"), []),
+    "of a pool whose worker is lost": (
+        both(lambda t: silence("w1", 3600), lambda t: due(t, 70)),
+        NONE,
+    ),
+    "of an own pool without a worker": (lambda t: pulled(t, 70), NONE),
+    "of an own pool with one": (both(beat_of, lambda t: pulled(t, 70)), []),
+    "of a paused pool without a worker": (paused_pool, []),
+    "of a workflow that no scheduler begins": (lambda t: due(t, 70, pool="workflow"), LATE),
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_an_alert_opens_where_something_is_overdue_and_nowhere_else(alpha: Tenant, situation: str):
+    make, expected = SITUATIONS[situation]
+    make(alpha)
+
+    assert judged(alpha) == expected

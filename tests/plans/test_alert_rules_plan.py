@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from executions.loop.clocks import database_now
+from notifications.models import RuleMinute
+from notifications.services.rules import create_rule
+from notifications.windows import sums_of
+from shared.sql import rows
+from tests.factories import ACTOR, make_tenant
+from tests.support.alerts import make_alert
+
+pytestmark = pytest.mark.django_db
+
+
+def test_windows_and_ends_of_alerts_are_read_by_their_indexes(plans: Any):
+    tenant = make_tenant()
+    rule, other = (
+        create_rule(tenant.id, {"kind": "failure_share", "name": name}, actor=ACTOR)
+        for name in ("asked", "other")
+    )
+    now = database_now()
+    minutes = [now - timedelta(minutes=minute) for minute in range(1440)]
+    RuleMinute.objects.bulk_create(
+        [
+            RuleMinute(rule=one, minute=minute, ended=1, failed=1)
+            for one in (rule, other)
+            for minute in minutes
+        ]
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE alert_rule_minutes")
+    make_alert(tenant)
+
+    with plans() as found:
+        assert sums_of({rule.id: 3600}, now)[rule.id][0] in (60, 61)
+        rows("alert_rules/ended_streaks")
+
+    found.check("alert_rules/forget_minutes", "alert_rules/sums", "alert_rules/ended_streaks")

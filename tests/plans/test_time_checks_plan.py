@@ -1,0 +1,73 @@
+"""The checks by time go by indexes, however much waits and whatever was counted before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from events.outbox import Recorded
+from executions.models import Execution
+from notifications.failures import SUCCEEDED
+from notifications.late_starts import JudgedTenants, late_starts
+from notifications.rule_book import RuleBook
+from notifications.time_checks import stage
+from notifications.time_checks.installation import Troubles
+from shared.ids import new_id
+from tests.factories import make_task, make_tenant, once, prepare
+from tests.notifications.cast import begin
+from tests.support.beats import beat
+from tests.support.open_rows import multiply
+
+pytestmark = pytest.mark.django_db
+
+_CHECKS = (
+    "time_checks/overdue_cursors",
+    "time_checks/overdue_work",
+    "time_checks/overdue_pull_work",
+    "time_checks/handed_out",
+    "time_checks/running_long",
+    "time_checks/waiting_approvals",
+)
+
+
+@pytest.fixture
+def much_waits() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE open_executions, workflow_waits, workflow_runs")
+    tenant = make_tenant("Alpha")
+    for _ in range(10):
+        make_task(tenant, once(targets={"start_within_seconds": 5}))
+    prepare()
+    multiply()
+    begin()
+    beat("w1")
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_pass_reads_no_large_table_whole(plans: Any, much_waits: None, counted: bool):
+    if counted:
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE open_executions")
+
+    with plans() as found:
+        assert stage.check(Troubles())
+
+    found.check(*_CHECKS)
+    found.check_in_order("time_checks/overdue_cursors", "time_checks/overdue_work")
+
+
+def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
+    plans: Any, much_waits: None
+):
+    events = [
+        Recorded(new_id(), one.tenant_id, SUCCEEDED, one.id, one.task_id, None, one.due_at)
+        for one in Execution.objects.all()[:100]
+    ]
+
+    with plans() as found:
+        assert JudgedTenants().ids()
+        assert not list(late_starts(events, RuleBook(())))
+
+    found.check("time_checks/tenants_with_start_targets", "timing_targets/start_targets")
