@@ -10,8 +10,8 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -60,29 +60,40 @@ class Receipt:
     retry_after: float | None = None
 
 
+class _Begin(NamedTuple):
+    """When a pass began, by the database's clock and by this process's."""
+
+    database: datetime
+    monotonic: float
+
+
 def send_parcels(parcels: Sequence[Parcel]) -> list[Receipt]:
     """Send each parcel as far as its receiver takes it; for threads without an event loop."""
-    return asyncio.run(_send_all(parcels))
+    # Asked here: the event loop must not wait for the database, and Django refuses it there.
+    return asyncio.run(_send_all(parcels, database_clock.now()))
 
 
-async def _send_all(parcels: Sequence[Parcel]) -> list[Receipt]:
+async def _send_all(parcels: Sequence[Parcel], now: datetime) -> list[Receipt]:
     guard = AddressGuard(AllowList(conf().webhook_allowed_networks))
     client = HttpClient(guard)
-    begun = time.monotonic()
+    begin = _Begin(now, time.monotonic())
     try:
-        return await asyncio.gather(*(_send(client, parcel, begun) for parcel in parcels))
+        return await asyncio.gather(*(_send(client, parcel, begin) for parcel in parcels))
     finally:
         await client.close()
         guard.close()
 
 
-async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
+async def _send(client: HttpClient, parcel: Parcel, begin: _Begin) -> Receipt:
     taken, status = 0, None
     for document in parcel.documents:
-        if time.monotonic() - begun > _BEGIN_WITHIN_SECONDS:
+        passed = time.monotonic() - begin.monotonic
+        if passed > _BEGIN_WITHIN_SECONDS:
             break
         try:
-            answer = await client.send(_request(parcel, document), tenant=str(parcel.tenant_id))
+            now = begin.database + timedelta(seconds=passed)
+            request = _request(parcel, document, int(now.timestamp()))
+            answer = await client.send(request, tenant=str(parcel.tenant_id))
         except DeliveryError as error:
             return Receipt(taken, None, f"{error.code}: {error.message}")
         except Exception:
@@ -97,8 +108,8 @@ async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
     return Receipt(taken, status)
 
 
-def _request(parcel: Parcel, document: dict[str, Any]) -> Request:
-    body, now = orjson.dumps(document), int(database_clock.now().timestamp())
+def _request(parcel: Parcel, document: dict[str, Any], now: int) -> Request:
+    body = orjson.dumps(document)
     headers = [
         ("Content-Type", "application/json"),
         ("User-Agent", "Punctual-Webhooks/1"),

@@ -10,9 +10,18 @@ import pytest
 from notifications.event_webhooks.urls import parse_receiver_url
 from notifications.transports import event_webhook
 from notifications.transports.event_webhook import Parcel, Receipt, send_parcels
+from shared import database_clock
 from shared.ids import new_id
 from tests.notifications.event_webhooks.receivers import allow_loopback, closed_url
 from tests.support.http_receiver import HttpReceiver, http_receiver
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def unread_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each pass begin as that of a process which has not asked the database for long."""
+    monkeypatch.setattr(database_clock, "_measured", None)
 
 
 @pytest.fixture
@@ -76,10 +85,10 @@ def test_an_error_at_one_receiver_does_not_end_the_calls_to_others(
 ) -> None:
     request = event_webhook._request
 
-    def fail_for_one(one: Parcel, document: dict[str, Any]) -> Any:
+    def fail_for_one(one: Parcel, document: dict[str, Any], now: int) -> Any:
         if document["id"] == "broken":
             raise RuntimeError("A fault of ours.")
-        return request(one, document)
+        return request(one, document, now)
 
     monkeypatch.setattr(event_webhook, "_request", fail_for_one)
 
