@@ -236,10 +236,10 @@ def test_one_thread_sends_and_takes_what_others_were_woken_for(
 ) -> None:
     first, second = subscribe(receiver.url), subscribe(receiver.url, "Beta")
     subjects = write(first.tenant_id, "task.changed")
-    claim, others = sending.claim_due, []
+    others: list[int] = []
 
     def claim_and_be_asked(*, failing: bool) -> list[EventSubscription]:
-        found = claim(failing=failing)
+        found = claim_due(failing=failing)
         if not found and not others:
             # Too late for this look of the sender.
             subjects.extend(write(second.tenant_id, "task.changed"))

@@ -81,7 +81,7 @@ def test_an_address_that_is_not_public_is_not_called() -> None:
 
 
 def test_an_error_at_one_receiver_does_not_end_the_calls_to_others(
-    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     request = event_webhook._request
 
@@ -96,3 +96,5 @@ def test_an_error_at_one_receiver_does_not_end_the_calls_to_others(
 
     assert broken == Receipt(1, None, "internal: The event could not be sent.")
     assert other == Receipt(1, 200)
+    [line] = [one for one in caplog.records if one.msg == "event_webhook.crashed"]
+    assert line.exc_info is not None
