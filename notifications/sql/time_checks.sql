@@ -6,12 +6,15 @@ WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_second
 
 -- name: overdue_cursors
 -- Returns instants that passed more than ``least`` seconds ago and that no scheduler has prepared:
--- the first of each task, up to ``each`` tasks of a tenant, the oldest ones; when it is due at the
--- latest, and the task's own target. Paused tasks and ones that wait for others have no such
+-- the first of each task, up to ``each`` tasks of a tenant, the oldest ones; since when it could have
+-- started, and the task's own target. That is its time with the longest jitter, or later the moment
+-- at which the task was made, changed or resumed with an instant that had passed. Paused tasks and ones that wait for others have no such
 -- instant. Index task_cursors_of_tenant_idx, for each tenant.
 SELECT k.tenant_id, k.task_id, NULL::uuid, s.pool, 'schedule', 0::smallint,
-       greatest(k.next_run_at, k.replayed_until)
-           + coalesce((s.schedule ->> 'jitter_seconds')::float8, 0) * interval '1 second',
+       greatest(
+           greatest(k.next_run_at, k.replayed_until)
+               + coalesce((s.schedule ->> 'jitter_seconds')::float8, 0) * interval '1 second',
+           s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, k.next_run_at
 FROM tenants n
 CROSS JOIN LATERAL (
@@ -52,7 +55,8 @@ groups AS (
 -- definition or a person has asked for. Indexes open_executions_flow_idx and
 -- task_revisions_targets_idx.
 WITH RECURSIVE -- parts: groups
-SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt, e.due_at,
+SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt,
+       greatest(e.due_at, s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, NULL::timestamptz
 FROM groups g
 CROSS JOIN LATERAL (
@@ -91,7 +95,8 @@ pull_groups AS (
 -- Returns the same of work for tenants' own workers. Indexes open_executions_pull_idx,
 -- pool_is_one_row and task_revisions_targets_idx.
 WITH RECURSIVE -- parts: pull_groups
-SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt, e.due_at,
+SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt,
+       greatest(e.due_at, s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, NULL::timestamptz
 FROM pull_groups g
 CROSS JOIN LATERAL (
@@ -115,7 +120,8 @@ LIMIT %(most)s
 -- Returns work that a worker was given and has not started for more than ``least`` seconds after it
 -- was due, with the own target of its task. Indexes open_executions_leased_idx and
 -- task_revisions_targets_idx.
-SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt, e.due_at,
+SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt,
+       greatest(e.due_at, s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, NULL::timestamptz
 FROM (
     SELECT o.* FROM open_executions o

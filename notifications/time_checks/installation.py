@@ -74,7 +74,7 @@ def broken_parts(troubles: Sequence[Trouble]) -> list[Broken]:
     kind = AlertKind.INSTALLATION_UNHEALTHY
     return [
         Broken(
-            Cause(tenant_id, kind, subject=one.part),
+            Cause(tenant_id, kind, subject=one.part, rule_id=rule.id),
             one.sentence,
             rule.urgent,
             opens=one.lasts,

@@ -34,6 +34,7 @@ _STATEMENTS = (
 class Unstarted:
     """An instant or an execution that is due and has not started.
 
+    ``due_at`` is since when it could have started: never before the last change of its task.
     ``own`` is the start target of its task, in seconds. ``execution_id`` is None, and ``instant``
     the nominal time, while no scheduler has prepared it.
     """
