@@ -65,7 +65,7 @@ KINDS: dict[str, KindFacts] = {
     ),
     AlertKind.FAILURES_IN_A_ROW: KindFacts(
         "as many executions of a task as the threshold failed for good without a success between",
-        "when an execution of the task succeeds",
+        "when an execution of the task succeeds, or the task is deleted",
         threshold=Number(2, 1000, 3, "failures in a row"),
         built_in=False,
         word="failed",

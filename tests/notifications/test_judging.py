@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import psycopg
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from events.models import Event
+from events.outbox import Recorded
+from executions.loop.clocks import database_now
 from notifications.alerter import Alerter
 from notifications.conditions import Conditions
-from notifications.models import Alert
-from notifications.services.rules import list_rules, update_rule
+from notifications.findings import Cause, Finding
+from notifications.incidents import count_findings
+from notifications.judging import judge as judge_events
+from notifications.models import Alert, AlertRule
+from notifications.services.rules import delete_rule, list_rules, update_rule
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.rule_cast import Stage, judge
 
@@ -36,6 +44,49 @@ def test_an_urgent_rule_makes_urgent_alerts() -> None:
     judge()
 
     assert Alert.objects.get().urgent
+
+
+@pytest.mark.parametrize("how", ["deleted", "switched off"])
+def test_a_rule_that_has_just_gone_opens_no_alert(how: str) -> None:
+    tenant = make_tenant()
+    rule = AlertRule.objects.create(
+        tenant=tenant, name="x", kind="final_failure", enabled=how == "deleted"
+    )
+    if how == "deleted":
+        AlertRule.objects.all().delete()
+    now = database_now()
+    causes = [Cause(tenant.id, "final_failure", rule_id=one) for one in (rule.id, None)]
+
+    with transaction.atomic():
+        count_findings([Finding(one, "HTTP 503", now) for one in causes], now)
+
+    assert [alert.rule_id for alert in Alert.objects.all()] == [None]
+
+
+def test_a_rule_is_neither_deleted_nor_changed_while_an_alert_of_it_is_opened() -> None:
+    stage = Stage(make_tenant())
+    rule = stage.rule("failure_share", threshold=1)
+    stage.failed(10)
+    events = [
+        Recorded(one.id, one.tenant_id, one.name, one.subject_id, one.task_id, None, one.at)
+        for one in Event.objects.filter(name="execution.failed", subject_id__isnull=False)
+        if one.subject_id
+    ]
+
+    with transaction.atomic():
+        judge_events(events, database_now())
+        with pytest.raises(psycopg.errors.LockNotAvailable), another_session() as beside:
+            beside.execute("SELECT FROM alert_rules WHERE id = %s FOR UPDATE NOWAIT", [rule.id])
+    delete_rule(stage.tenant.id, rule.id, actor=ACTOR)
+
+    assert not Alert.objects.filter(closed_at=None, kind="failure_share").exists()
+
+
+def another_session() -> psycopg.Connection[Any]:
+    parameters = connection.get_connection_params()
+    for given in ("cursor_factory", "context"):
+        parameters.pop(given, None)
+    return psycopg.connect(**parameters)
 
 
 def test_a_batch_costs_the_same_statements_whatever_its_size(

@@ -192,14 +192,17 @@ def test_a_rule_of_another_tenant_is_unknown() -> None:
                 call()
 
 
-def test_what_a_rule_counted_of_other_tasks_is_forgotten() -> None:
+@pytest.mark.parametrize(
+    "change", [{"scope": "label", "value": "a:b"}, {"enabled": False}], ids=["tasks", "time"]
+)
+def test_what_a_rule_counted_of_other_tasks_or_before_a_gap_is_forgotten(change: Any) -> None:
     tenant = make_tenant()
     rule = make(tenant, kind="failure_share")
     RuleMinute.objects.create(rule=rule, minute=rule.created_at, ended=5, failed=5)
 
     update_rule(tenant.id, rule.id, {"threshold": 60}, actor=ACTOR)
     assert RuleMinute.objects.exists()
-    update_rule(tenant.id, rule.id, {"scope": "label", "value": "a:b"}, actor=ACTOR)
+    update_rule(tenant.id, rule.id, change, actor=ACTOR)
 
     assert not RuleMinute.objects.exists()
 
