@@ -132,8 +132,10 @@ KINDS: dict[str, KindFacts] = {
         word="budget",
     ),
     AlertKind.ERROR_BUDGET_BURN: KindFacts(
-        "an objective's error budget is used up too fast",
+        "an error budget of the installation is used up at least 14.4 times as fast as allowed over "
+        "an hour, and over the last five minutes, too",
         "when it is used more slowly",
+        takes_scope=False,
         word="burning",
     ),
     AlertKind.APPROVAL_WAITING: KindFacts(

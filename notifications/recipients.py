@@ -12,7 +12,7 @@ from datetime import datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from notifications.choices import AlertKind, Channel, Suppression
+from notifications.choices import OF_INSTALLATION, AlertKind, Channel, Suppression
 from notifications.models import (
     Alert,
     AlertMute,
@@ -81,7 +81,7 @@ def wants(recipient: Recipient, channel: str, kind: str) -> bool:
 
     The installation is a matter of its operators alone.
     """
-    if kind == AlertKind.INSTALLATION_UNHEALTHY and not recipient.membership.user.is_superuser:
+    if kind in OF_INSTALLATION and not recipient.membership.user.is_superuser:
         return False
     chosen = {
         Channel.EMAIL: recipient.preference.email_events,
