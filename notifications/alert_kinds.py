@@ -132,8 +132,8 @@ KINDS: dict[str, KindFacts] = {
         word="budget",
     ),
     AlertKind.ERROR_BUDGET_BURN: KindFacts(
-        "an error budget of the installation is used up at least 14.4 times as fast as allowed over "
-        "an hour, and over the last five minutes, too",
+        "an error budget of the installation is used up at least 14.4 times as fast as allowed "
+        "over an hour, and over the last five minutes, too",
         "when it is used more slowly",
         takes_scope=False,
         word="burning",

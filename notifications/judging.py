@@ -83,9 +83,7 @@ def _of_failures(failures: Sequence[Failure], rules: RuleBook) -> Iterator[Findi
 
 def _of_streaks(failures: Sequence[Failure], rules: RuleBook) -> Iterator[Finding]:
     """Yield a finding per task that has failed often enough since its last success."""
-    finals = (
-        one for one in failures if one.kind == AlertKind.FINAL_FAILURE and not one.replays
-    )
+    finals = (one for one in failures if one.kind == AlertKind.FINAL_FAILURE and not one.replays)
     for failure in {one.task.id: one for one in finals}.values():
         rule = rules.rule(failure.tenant_id, AlertKind.FAILURES_IN_A_ROW, failure.task)
         if rule is not None and failure.task.streak >= rule.threshold:

@@ -205,7 +205,11 @@ def _close_alerts(rule: AlertRule) -> None:
 
 
 def _apply(rule: AlertRule, given: RuleFields) -> None:
-    """Give the rule the fields; raise InvalidInput with every bad one."""
+    """Give the rule the fields; raise InvalidInput with every bad one.
+
+    A rule whose task is gone may be changed in everything else.
+    """
+    covered = (rule.scope, rule.value)
     if given.get("scope") == RuleScope.ALL and "value" not in given:
         rule.value = ""
     for field, value in given.items():
@@ -213,7 +217,7 @@ def _apply(rule: AlertRule, given: RuleFields) -> None:
     facts = KINDS[rule.kind]
     errors = [
         *_of_name(rule),
-        *_of_scope(rule, facts.takes_scope),
+        *(_of_scope(rule, facts.takes_scope) if (rule.scope, rule.value) != covered else ()),
         *_of_number("threshold", rule.threshold, facts.threshold, given),
         *_of_number("window_seconds", rule.window_seconds, facts.window, given),
     ]

@@ -38,7 +38,7 @@ def settle(kinds: Collection[str], broken: Sequence[Broken], now: datetime) -> N
 def _known_tasks(
     alerts: Mapping[Cause, Alert], broken: Sequence[Broken]
 ) -> Mapping[UUID, set[UUID]]:
-    """Return which of the overdue tasks each open alert has already; it may have had many others."""
+    """Return which of the overdue tasks each open alert has already, of its many perhaps."""
     known: dict[UUID, set[UUID]] = defaultdict(set)
     found = AlertTask.objects.filter(
         alert_id__in=[alerts[one.cause].id for one in broken if one.cause in alerts],
