@@ -118,10 +118,11 @@ LIMIT %(most)s
 
 -- name: handed_out
 -- Returns work that a worker was given and has not started for more than ``least`` seconds after it
--- was due, with the own target of its task. Indexes open_executions_leased_idx and
+-- was due, with the own target of its task. It could start since it was given out: before, it may
+-- have waited for its destination or a limit. Indexes open_executions_leased_idx and
 -- task_revisions_targets_idx.
 SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt,
-       greatest(e.due_at, s.updated_at),
+       greatest(e.due_at, e.queued_at, s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, NULL::timestamptz
 FROM (
     SELECT o.* FROM open_executions o
