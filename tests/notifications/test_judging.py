@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from events.models import Event
 from events.outbox import Recorded
 from executions.loop.clocks import database_now
+from notifications import alerter
 from notifications.alerter import Alerter
 from notifications.conditions import Conditions
 from notifications.findings import Cause, Finding
@@ -87,6 +88,20 @@ def another_session() -> psycopg.Connection[Any]:
     for given in ("cursor_factory", "context"):
         parameters.pop(given, None)
     return psycopg.connect(**parameters)
+
+
+@pytest.mark.parametrize(("kind", "full"), [("failure_share", 3), ("dead_letter_rate", 1)])
+def test_fewer_events_are_read_at_once_where_successes_are_judged(
+    monkeypatch: pytest.MonkeyPatch, kind: str, full: int
+) -> None:
+    monkeypatch.setattr(alerter, "BATCH_WITH_ENDS", 1)
+    stage, watching = Stage(make_tenant()), Alerter()
+    stage.rule(kind)
+    stage.succeeded(3)
+
+    waits = [watching.run_once() for _ in range(4)]
+
+    assert [wait == 0.0 for wait in waits] == [True] * full + [False] * (4 - full)
 
 
 def test_a_batch_costs_the_same_statements_whatever_its_size(
