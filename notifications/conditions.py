@@ -32,7 +32,7 @@ from wire.destination_key import key_of, tenant_and_host
 
 #: Interval between looks.
 LOOK_SECONDS = 2.0
-#: The next look waits at least so many times as long as one took: an alert may have a million
+#: The next look waits at least this many times as long as one took: an alert may have a million
 #: tasks.
 _WAIT_TIMES = 20
 #: Alerts of one kind per look; a look of more would take long.

@@ -25,7 +25,7 @@ from tasks.timing_targets import start_targets
 
 #: How long the tenants are remembered: a new target is judged after this.
 _KEPT_SECONDS = 5.0
-#: They are remembered at least so many times as long as it took to find them: where each of a
+#: They are remembered at least this many times as long as it took to find them: where each of a
 #: million tasks has a target, that takes seconds.
 _KEPT_TIMES = 50
 
