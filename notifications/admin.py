@@ -1,4 +1,4 @@
-"""Alerts, the delivery log and notification preferences in the admin, read-only.
+"""Alerts, deliveries, notification preferences and event webhooks in the admin, read-only.
 
 Members set their preferences in the console. Anybody who knows a browser's endpoint may push to
 it, so only its host is shown.
@@ -16,6 +16,7 @@ from notifications.models import (
     AlertRuleChannel,
     AlertTask,
     Delivery,
+    EventSubscription,
     NotificationPreference,
     PushSubscription,
     RuleMinute,
@@ -127,6 +128,22 @@ class NotificationPreferenceAdmin(ProductAdmin):
         "updated_at",
     )
     list_prefetch = ("membership",)
+
+
+@admin.register(EventSubscription)
+class EventSubscriptionAdmin(ProductAdmin):
+    """Event webhooks, and how far each is in the feed; the URLs are sealed and not shown."""
+
+    list_display = (
+        "origin", "status", "paused_reason", "taken", "read_at", "attempt_count", "last_status",
+        "last_error", "tenant",
+    )  # fmt: skip
+    noun = ("event webhook", "event webhooks")
+    list_filter = ("status", TenantFilter)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^origin")
+    search_help_text = "Id of the event webhook, or how its origin begins."
 
 
 @admin.register(PushSubscription)

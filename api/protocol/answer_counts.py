@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from uuid import UUID
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from executions.ledger import objectives
 from executions.ledger.objectives import Answers
@@ -77,7 +77,7 @@ def flush() -> None:
         try:
             with tenant_scope.across(Purpose.API_COUNTS):
                 objectives.add_answers(counted)
-        except DatabaseError as error:
+        except Error as error:
             _put_back(counted)
             log.debug("answer_counts.held_back", extra={"reason": type(error).__name__})
         finally:

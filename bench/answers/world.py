@@ -54,8 +54,9 @@ def _tenant(name: str, kind: int) -> Rows:
     ids["workflow_id"], ids["run_id"], ids["key"] = ids["task_id"][:1], ids["task_id"][:1], ["a"]
     # Nor is an audit entry.
     ids["entry_id"] = ids["task_id"][:1]
-    # Nor an erasure, a member, an invitation or a named secret.
+    # Nor an erasure, a member, an invitation, a named secret, a channel or an event webhook.
     ids["erasure_id"] = ids["invitation_id"] = ids["task_id"][:1]
+    ids["channel_id"] = ids["event_subscription_id"] = ids["task_id"][:1]
     ids["member_id"], ids["name"] = ["1"], ["missing"]
     ids["execution_id"] = [str(row.id) for row in history.executions]
     ids["series"] = [str(row.series_id) for row in history.executions if row.series_id][:1]
@@ -66,6 +67,7 @@ def _tenant(name: str, kind: int) -> Rows:
 def _ids(tenant: Tenant, kind: int) -> dict[str, list[str]]:
     from executions.models import BulkJob, DeadLetter
     from notifications.models import Alert
+    from notifications.services.rules import list_rules
     from tasks.models import Calendar, Pause
     from tenants.models import ApiKey
 
@@ -86,6 +88,8 @@ def _ids(tenant: Tenant, kind: int) -> dict[str, list[str]]:
     return found | {
         "host": ["slow.example.com", "api.example.com", "nowhere.example"],
         "pool": ["batch", "missing"],
+        # The built-in ones, which have no rows.
+        "rule_id": [str(rule.id) for rule in list_rules(tenant.id)],
         "worker_id": ["worker-1", "worker-9"],
         "unknown": [str(fixed_id(fixed_tasks.CREATED, kind + 9, 999))],
     }

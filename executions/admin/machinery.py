@@ -6,6 +6,7 @@ from django.contrib import admin
 
 from executions.models import (
     MetricTotal,
+    ObjectiveCount,
     PartitionLease,
     SchedulerNode,
     ShareMinute,
@@ -43,6 +44,16 @@ class MetricTotalAdmin(ProductAdmin):
     """What is added up to the totals of ``/metrics``, and not yet one row."""
 
     list_display = ("id", "series", "counts")
+
+
+@admin.register(ObjectiveCount)
+class ObjectiveCountAdmin(ProductAdmin):
+    """What counts for the objectives of each tenant, and what missed them, by cause."""
+
+    list_display = (
+        "id", "at", "tenant_id", "objective", "band", "cause", "counted", "bad", "execution_id",
+        "hourly",
+    )  # fmt: skip
 
 
 @admin.register(ShareMinute)

@@ -10,7 +10,8 @@ class ObjectiveCount(models.Model):
 
     Rows are made and deleted, never changed, so that no session waits for another one's counts.
     :mod:`executions.ledger.objectives` writes them; housekeeping adds up those of an hour to one
-    row each. ``bad`` is what missed the objective because of ``cause``. ``counted`` is what the row
+    row each. ``bad`` is what missed the objective because of ``cause``, below zero where
+    decisions about instants that had counted are made once more. ``counted`` is what the row
     adds to the total: starts and attempts are counted in :class:`MinuteStat`, so that their rows
     have 0. ``execution_id`` is one of the executions, as an example.
     """

@@ -356,6 +356,23 @@ judged AS MATERIALIZED (
     FOR UPDATE OF e SKIP LOCKED
 )
 
+-- part: unmissed
+-- Takes off what the decisions that leave have counted against the objective of success, in the
+-- minutes in which they did: the instants are decided, and counted, once more.
+unmissed AS (
+    INSERT INTO objective_counts (tenant_id, at, objective, band, cause, counted, bad)
+    SELECT g.tenant_id, date_trunc('minute', g.created_at, 'UTC'), 'success',
+           CASE WHEN g.priority <= 2 THEN 0 WHEN g.priority <= 6 THEN 1 ELSE 2 END, g.reason,
+           -sum(g.instants), -sum(g.instants)
+    FROM (
+        SELECT r.tenant_id, r.created_at, r.priority, r.reason, 1 AS instants FROM removed r
+        UNION ALL
+        SELECT p.tenant_id, p.created_at, p.priority, p.reason, p.instants FROM passed p
+    ) AS g
+    WHERE g.reason LIKE 'misfire_%%' AND g.reason <> 'misfire_replayed'
+    GROUP BY 1, 2, 3, 4, 5
+)
+
 -- name: unprepare_neglected
 -- After lock_neglected, unprepares those tasks: their prepared rows from the first instant on leave
 -- the ledger, and their cursors go back before them, so that the misfire policy decides again. Its
@@ -367,15 +384,20 @@ judged AS MATERIALIZED (
 WITH -- parts: unbegun
 removed AS (
     DELETE FROM open_executions e WHERE e.id = ANY(ARRAY(SELECT id FROM waiting))
-    RETURNING e.task_id, e.counted OR e.gave_way IS TRUE AS counted
+    RETURNING e.task_id, e.counted OR e.gave_way IS TRUE AS counted, e.tenant_id, e.created_at,
+              e.priority, e.reason
 ), passed AS (
     DELETE FROM ended_executions e USING judged j
     WHERE e.task_id = j.id AND e.id >= %(low)s AND e.id < %(high)s AND e.scheduled_for >= j.first
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.status = 'SKIPPED'
       AND e.reason LIKE 'misfire%%' AND e.created_at >= j.until
-    RETURNING e.id, e.task_id, e.scheduled_for
-), prepared AS (
-    SELECT * FROM waiting UNION ALL SELECT * FROM passed
+    RETURNING e.id, e.task_id, e.scheduled_for, e.tenant_id, e.created_at, e.priority, e.reason,
+              coalesce(e.span_count, 1) AS instants
+), -- parts: unmissed
+prepared AS (
+    SELECT id, task_id, scheduled_for FROM waiting
+    UNION ALL
+    SELECT id, task_id, scheduled_for FROM passed
 ), taken_back AS (
     SELECT o.task_id, o.first, (
         SELECT coalesce(sum(coalesce(e.span_count, 1)), 0) FROM executions e

@@ -41,7 +41,9 @@ WITH old AS MATERIALIZED (
     INSERT INTO objective_counts (
         tenant_id, at, objective, band, cause, counted, bad, execution_id, hourly)
     SELECT g.tenant_id, date_trunc('hour', g.at, 'UTC'), g.objective, g.band, g.cause,
-           sum(g.counted), sum(g.bad), (array_agg(g.execution_id ORDER BY g.at DESC, g.id DESC))[1], true
+           sum(g.counted), sum(g.bad),
+           (array_agg(g.execution_id ORDER BY g.at DESC, g.id DESC)
+                FILTER (WHERE g.execution_id IS NOT NULL))[1], true
     FROM gone g
     GROUP BY 1, 2, 3, 4, 5
 )

@@ -14,6 +14,7 @@ from insight.numbers.number import Number
 PARTS: dict[str, tuple[Number, ...]] = {
     "Open work of a tenant": of_work.OPEN,
     "What has ended": of_work.ENDED,
+    "Objectives": of_work.OBJECTIVES,
     "Executions, dead letters and alerts": of_work.ROWS,
     "Limits, pools and the forecast": of_limits.LIMITS,
     "Bulk jobs and workflows": of_jobs.JOBS,

@@ -8,11 +8,16 @@ NOW = "this moment"
 HOUR = "the last 60 minutes: the one under way and the 59 before it"
 DAY = "a day in UTC; of today what has ended so far"
 ALWAYS = "since its beginning"
+OF_BUDGET = "30 days up to now, from a full hour; for a burn rate its window"
 
 EXACT = "exact"
 SCANNED = "exact while `exact` is true; else at least (20,000 open rows of a kind are read)"
 TO_10_000 = "exact to 10,000, which says at least that"
 RECORDED = "exact; an outcome counts once its recorder has written it"
+COUNTED = (
+    "exact, once a recorder has written it; of the API without the last minute of a web process "
+    "that was killed, and up to a minute late"
+)
 SAID = "as the process said it last"
 BUCKET = "the upper bound of a bucket; 60,000 ms also covers more"
 PLAN = "exact for schedules as they are now; at least where `complete` is false"

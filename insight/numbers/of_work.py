@@ -5,10 +5,12 @@ from __future__ import annotations
 from insight.numbers.number import (
     ALWAYS,
     BUCKET,
+    COUNTED,
     DAY,
     EXACT,
     HOUR,
     NOW,
+    OF_BUDGET,
     RECORDED,
     SCANNED,
     TO_10_000,
@@ -202,6 +204,47 @@ ENDED = (
         RECORDED,
         ("UsageFigures.workflow_runs_succeeded", "UsageFigures.workflow_runs_failed"),
         ("usage.runs",),
+    ),
+)
+OBJECTIVES = (
+    Number(
+        "objective.total",
+        "Starts, attempts with missed instants, or answers of the API that count for an objective, "
+        "of all work or of one band; `good` are those that met it.",
+        OF_BUDGET,
+        COUNTED,
+        (
+            *("Objective.total", "Objective.good", "BandBudget.total", "BandBudget.good"),
+            "BurnRate.total",
+        ),
+        ("objective.total",),
+    ),
+    Number(
+        "objective.bad",
+        "Those that missed the objective: of all work, of one band, or by one cause.",
+        OF_BUDGET,
+        COUNTED,
+        ("Objective.bad", "BandBudget.bad", "BurnRate.bad", "ObjectiveCause.bad"),
+        ("objective.bad",),
+    ),
+    Number(
+        "objective.left",
+        "How many of those that count may miss the objective, and the part of them that has not; "
+        "below 0 where more did.",
+        "30 days up to now, from a full hour",
+        "computed from the total and those that missed it; the console shows 0 for less",
+        (
+            *("Objective.budget", "Objective.budget_left"),
+            *("BandBudget.budget", "BandBudget.budget_left"),
+        ),
+        ("objective.left",),
+    ),
+    Number(
+        "objective.burn_rate",
+        "How many times as fast as the objective allows it was missed; 0 where nothing counted.",
+        "5 minutes, 1 hour or 6 hours up to now from a full minute; 3 or 30 days from a full hour",
+        "computed from the total and those that missed it within the window",
+        ("BurnRate.burn_rate",),
     ),
 )
 ROWS = (

@@ -32,11 +32,13 @@ GROUP BY 1, 2, 3
 
 -- name: causes_of
 -- Returns what has missed the objectives of tenants since a moment, by cause, the most first, with
--- the latest time and a late example. Index objective_counts_idx.
+-- the latest time and a late example; a row below zero takes off what an earlier one has counted.
+-- Index objective_counts_idx.
 SELECT b.objective, b.cause, sum(b.bad)::bigint, max(b.at),
        (array_agg(b.execution_id ORDER BY b.at DESC, b.execution_id)
             FILTER (WHERE b.execution_id IS NOT NULL))[1]
 FROM objective_counts b
-WHERE b.tenant_id = ANY(%(tenants)s::uuid[]) AND b.at >= %(oldest)s::timestamptz AND b.bad > 0
+WHERE b.tenant_id = ANY(%(tenants)s::uuid[]) AND b.at >= %(oldest)s::timestamptz AND b.bad <> 0
 GROUP BY b.objective, b.cause
+HAVING sum(b.bad) > 0
 ORDER BY 3 DESC, 2

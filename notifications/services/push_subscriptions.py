@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import logging
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -24,6 +25,8 @@ from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import new_id
 from shared.sealing_contexts import push_endpoint_context, push_subscription_context
 from tenants.models import Membership
+
+log = logging.getLogger(__name__)
 
 _MOST_PER_MEMBER = 20
 _SEALED_AT_ONCE = 500
@@ -110,19 +113,30 @@ def push_service_of(subscription: PushSubscription) -> str:
 
 @transaction.atomic
 def seal_endpoints() -> int:
-    """Seal some endpoints that earlier versions have stored in the clear; return how many."""
+    """Seal some endpoints that earlier versions have stored in the clear; return how many.
+
+    Those of a tenant whose key is not here stay as they are.
+    """
     clear = PushSubscription.objects.exclude(endpoint="").select_related("membership")
     locked = clear.select_for_update(of=("self",), skip_locked=True).order_by("pk")
-    found = list(locked[:_SEALED_AT_ONCE])
-    for subscription in found:
-        _seal_endpoint(subscription, subscription.membership.tenant_id, subscription.endpoint)
+    sealed, refused = 0, ""
+    for subscription in locked[:_SEALED_AT_ONCE]:
+        try:
+            _seal_endpoint(subscription, subscription.membership.tenant_id, subscription.endpoint)
+        except DecryptionFailed as error:
+            # The key of one tenant is not here: the browsers and alerts of others do not wait.
+            refused = error.message
+            continue
         # A process of the version before does not find a browser that is sealed, and adds another.
         same = PushSubscription.objects.filter(
             membership=subscription.membership, endpoint_digest=subscription.endpoint_digest
         )
         same.exclude(pk=subscription.pk).delete()
         subscription.save()
-    return len(found)
+        sealed += 1
+    if refused:
+        log.warning("push_endpoints.not_sealed", extra={"reason": refused})
+    return sealed
 
 
 def _seal_endpoint(subscription: PushSubscription, tenant_id: UUID, endpoint: str) -> None:

@@ -175,6 +175,13 @@ EVENTS = (
         ("delivery_id", "status", "reason"),
     ),
     LogEvent(
+        "push_endpoints.not_sealed",
+        "warning",
+        "Endpoints of browsers stay in the clear, because a key of their tenant is not here.",
+        "Put the key back into ENCRYPTION_KEYS; the next try is within the hour.",
+        ("reason",),
+    ),
+    LogEvent(
         "deliveries.held_back",
         "warning",
         "Alerts wait, because Redis is away.",

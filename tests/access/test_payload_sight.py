@@ -39,7 +39,7 @@ _CHANGES = [one for one in OPERATIONS if one.method != "GET" and one.name not in
 #: Those of a key that may have no sight: other scopes always see payloads.
 _BLIND_CHANGES = [one for one in _CHANGES if one.needs <= {"read", "operate"}]
 #: What a bulk job changes and what an alert says: showing them is no reading of a payload.
-_OF_NO_PAYLOAD = {"cancel_bulk_job", "mute_alert"}
+_OF_NO_PAYLOAD = {"acknowledge_alert", "assign_alert", "cancel_bulk_job", "mute_alert"}
 #: The run of the world waits for an approval.
 _STILL_RUNS = {"retry_workflow_run"}
 #: Calls that are refused as a whole.

@@ -12,12 +12,13 @@ from django.db.models import F
 
 from executions.changes import withdrawal
 from executions.gate import stage as gate
+from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
 from executions.models import Execution, SchedulerNode
 from executions.ownership.partitions import Partitions
 from shared import sql
 from shared.notify import Listener
-from tasks.models import Task
+from tasks.models import Task, TaskBudget
 from tenants.models import Tenant
 from tests.executions.changes.changes import patch, pause
 from tests.factories import every_second, executions_of, finish, make_task, prepare, release, start
@@ -168,3 +169,69 @@ def test_a_change_waits_for_the_gate_and_then_holds_for_what_it_let_go(
     # What had been let go before comes back to the gate with the edit, and is held by the pause.
     gate.run_once(partitions)
     assert len(release()) == (1 if change == "edit" else 0)
+
+
+def budgeted(tenant: Tenant, limit: int) -> Task:
+    """Return a task with a budget of runs, and instants that come within the next seconds."""
+    budget = [{"unit": "runs", "limit": limit, "per": "day"}]
+    task = make_task(tenant, every_second(schedule={"every": "PT1S"}, budget=budget))
+    prepare()
+    # The day ends for no test.
+    TaskBudget.objects.update(resets_at=database_now() + timedelta(hours=1))
+    return task
+
+
+def spent(task: Task) -> tuple[int, int]:
+    """Return how many runs the budget has counted, and how many the gate has let through."""
+    counted = Execution.objects.filter(task_id=task.id, counted=True).count()
+    return int(TaskBudget.objects.get(task_id=task.id).used), counted
+
+
+def test_many_looks_at_once_count_each_run_that_is_admitted_ahead_once(
+    alpha: Tenant, beside: Beside
+):
+    ample, small = budgeted(alpha, 100), budgeted(alpha, 2)
+    partitions = scheduler()
+
+    for look in [beside(lambda: gate.run_once(partitions)) for _ in range(6)]:
+        look.join()
+
+    used, counted = spent(ample)
+    assert used == counted >= 2
+    assert spent(small) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda task: patch(task, {"schedule": {"every": "P7D"}}), id="schedule"),
+        pytest.param(
+            lambda task: patch(task, {"budget": [{"unit": "runs", "limit": 1}]}), id="budget"
+        ),
+        pytest.param(lambda task: pause(task), id="pause"),
+    ],
+)
+def test_a_change_beside_the_gate_gives_back_what_was_admitted_ahead(
+    alpha: Tenant, beside: Beside, monkeypatch: pytest.MonkeyPatch, change: Callable[[Task], Any]
+):
+    task = budgeted(alpha, 100)
+    partitions = scheduler()
+    run = sql.run
+    changes: list[Any] = []
+
+    def change_meanwhile(path: str, parameters: Any = None) -> int:
+        changes.append(beside(lambda: change(task)))
+        assert changes[0].waits_for_a_lock()
+        return run(path, parameters)
+
+    monkeypatch.setattr(gate, "run", change_meanwhile)
+    admitted_ahead = gate.run_once(partitions).done
+    monkeypatch.setattr(gate, "run", run)
+    changes[0].join()
+
+    used, counted = spent(task)
+    assert used == counted <= admitted_ahead
+    gate.run_once(partitions)
+    used, counted = spent(task)
+    assert used == counted <= admitted_ahead
+    assert used <= TaskBudget.objects.get(task_id=task.id).most

@@ -19,6 +19,7 @@ from executions.models import (
     BulkJob,
     Destination,
     Erasure,
+    ObjectiveCount,
     Pool,
     SchedulerNode,
     ShareMinute,
@@ -28,10 +29,14 @@ from executions.models import (
 from notifications.models import (
     Alert,
     AlertMute,
+    AlertRule,
+    AlertRuleChannel,
     AlertTask,
     Delivery,
+    EventSubscription,
     NotificationPreference,
     PushSubscription,
+    RuleMinute,
 )
 from shared.admin import ProductAdmin
 from shared.encryption import seal
@@ -59,6 +64,7 @@ from tests.factories import (
     once,
 )
 from tests.support.admin import AdminBrowser, make_admin
+from tests.support.alert_channels import make_channel
 from tests.support.invitations import invite
 from tests.support.workflows import begin_run, calls, make_workflow, work
 
@@ -147,6 +153,7 @@ def full(browser: AdminBrowser) -> None:
         moved_count=0,
     )
     _fill_notifications(alpha, execution, member, sealed)
+    _fill_rules_and_receivers(alpha, now, sealed)
 
 
 def _fill_delivery(tenant: Any, now: Any) -> None:
@@ -154,6 +161,9 @@ def _fill_delivery(tenant: Any, now: Any) -> None:
     Erasure.objects.create(tenant_id=tenant.pk, object_id=uuid4(), reason="asked", begun_by="test")
     Pool.objects.create(tenant=tenant, name="reports")
     WorkerMinute.objects.create(worker="worker-1@host:1", minute=now, pool="default")
+    ObjectiveCount.objects.create(
+        tenant_id=tenant.pk, at=now, objective="api", cause="server_error", counted=9, bad=1
+    )
     UnownedStretch.objects.create(partition=1, since=now - timedelta(minutes=1), until=now)
     run("workers/roll_up", {"now": now + timedelta(hours=1)})
 
@@ -194,6 +204,22 @@ def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes)
     )
 
 
+def _fill_rules_and_receivers(tenant: Tenant, now: Any, sealed: bytes) -> None:
+    rule = AlertRule.objects.create(tenant=tenant, name="Late", kind="late_start")
+    RuleMinute.objects.create(rule=rule, minute=now, ended=2, failed=1)
+    channel = make_channel(tenant, url=f"https://hooks.example.com/{CANARY}")
+    AlertRuleChannel.objects.create(channel=channel, rule=rule)
+    EventSubscription.objects.create(
+        tenant=tenant,
+        origin="https://events.example.com",
+        sealed_url=sealed,
+        types=["task.changed"],
+        xid=1,
+        event_id=uuid4(),
+        read_at=now,
+    )
+
+
 def test_each_model_has_an_english_plural():
     plurals = {str(model._meta.verbose_name_plural) for model in _OURS}
 
@@ -210,6 +236,7 @@ def test_every_model_of_the_product_is_registered():
     assert {model.__name__ for model in composite} <= {
         "BulkJobItem",
         "MinuteStat",
+        "ObjectiveHour",
         "TaskBudget",
         "TaskDependency",
         "UsageDay",

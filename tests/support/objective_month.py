@@ -78,10 +78,11 @@ def make_month(tenant: Tenant, count: int = 60) -> None:
     objectives.add_answers([Answers(tenant.id, ANSWERS - 4, 0), Answers(tenant.id, 4, ERRORS)])
 
 
-def stop_the_clock(patch: pytest.MonkeyPatch) -> None:
-    """Let two reads of the objectives be of the same moment."""
+def stop_the_clock(patch: pytest.MonkeyPatch) -> datetime:
+    """Let two reads of the objectives be of the same moment, and return it."""
     at = database_now()
     patch.setattr("insight.statistics.objectives.database_now", lambda: at)
+    return at
 
 
 def keep_house() -> None:

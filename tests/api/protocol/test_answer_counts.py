@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
 from api.protocol import answer_counts
@@ -54,10 +54,16 @@ def test_only_server_errors_are_bad(alpha: Tenant):
     assert kept() == {alpha.id: (8, 3)}
 
 
-def test_while_the_database_is_away_counts_wait(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_while_the_database_is_away_counts_wait(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+):
+    def refuse(counted: Any) -> None:
+        raise error("the server is away")
+
     answer_counts.count("tasks", alpha.id, 500)
     with monkeypatch.context() as away:
-        away.setattr(objectives, "add_answers", _refuse)
+        away.setattr(objectives, "add_answers", refuse)
         answer_counts.flush()
     answer_counts.count("tasks", alpha.id, 200)
     assert kept() == {}
@@ -65,10 +71,6 @@ def test_while_the_database_is_away_counts_wait(alpha: Tenant, monkeypatch: pyte
     answer_counts.flush()
 
     assert kept() == {alpha.id: (2, 1)}
-
-
-def _refuse(counted: Any) -> None:
-    raise OperationalError("the server is away")
 
 
 def test_counts_are_due_a_minute_after_the_last_ones(alpha: Tenant, monkeypatch):

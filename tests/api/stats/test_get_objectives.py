@@ -5,13 +5,23 @@ from __future__ import annotations
 import pytest
 
 from insight.presentation.objectives import present_objectives
-from insight.statistics.objectives import WINDOWS, objectives_of
+from insight.statistics.objectives import WINDOWS, objectives_of, window_begins
 from tenants.models import Tenant
 from tests.factories import ApiClient
-from tests.support.objective_month import ANSWERS, ERRORS, make_month, stop_the_clock
+from tests.support.objective_month import (
+    ANSWERS,
+    ERRORS,
+    keep_house,
+    make_month,
+    recount,
+    stop_the_clock,
+)
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/objectives"
+#: One in this many may miss each objective, as the documentation promises.
+ALLOWED = {"start": 1_000, "success": 10_000, "api": 1_000}
 
 
 def test_the_answer_has_each_objective_with_budgets_by_band_and_causes(
@@ -35,6 +45,33 @@ def test_the_answer_has_each_objective_with_budgets_by_band_and_causes(
     assert sum(one["total"] for one in start["by_band"]) == start["total"] > 0
     assert api["by_band"] == []
     assert success["causes"][0]["bad"] > 0
+
+
+@recounts("objective.total", "objective.bad", "objective.left", "objective.burn_rate")
+def test_every_number_of_the_answer_is_that_of_a_recount(
+    client: ApiClient, alpha: Tenant, beta: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    make_month(alpha, 30)
+    make_month(beta, 9)
+    keep_house()
+    begins = window_begins(stop_the_clock(monkeypatch))
+
+    objectives = client.get(PATH).json()["objectives"]
+
+    right = {name: recount([alpha], begin) for name, begin in begins.items()}
+    for one in objectives:
+        assert sum(cause["bad"] for cause in one["causes"]) == one["bad"] > 0
+        share = 1 / ALLOWED[one["objective"]]
+        for budget in (one, *one["by_band"]):
+            key = (one["objective"], budget.get("band", ""))
+            total, bad = right["30d"][key]
+            assert (budget["total"], budget["bad"], budget["good"]) == (total, bad, total - bad)
+            assert budget["budget"] == pytest.approx(total * share)
+            assert budget["budget_left"] == pytest.approx(1 - bad / (total * share))
+            for rate in budget["burn_rates"]:
+                total, bad = right[rate["window"]].get(key, (0, 0))
+                assert (rate["total"], rate["bad"]) == (total, bad)
+                assert rate["burn_rate"] == pytest.approx(bad / total / share if total else 0)
 
 
 def test_without_work_the_whole_budget_is_left(client: ApiClient):

@@ -8,9 +8,9 @@ from bench.answers.questions import Endpoint, Forgotten, Question, endpoints, fo
 _IDS = {
     name: ["1", "2"]
     for name in (
-        "alert_id calendar_id entry_id erasure_id execution_id host invitation_id job_id key key_id"
-        " letter_id member_id name pause_id pool run_id series task_id unknown worker_id"
-        " workflow_id"
+        "alert_id calendar_id channel_id entry_id erasure_id event_subscription_id execution_id"
+        " host invitation_id job_id key key_id letter_id member_id name pause_id pool rule_id"
+        " run_id series task_id unknown worker_id workflow_id"
     ).split()
 }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from executions.models import ObjectiveCount
-from insight.statistics.objectives import objectives_of
-from tests.support.objective_month import make_month, stop_the_clock
+from insight.statistics.objectives import objectives_of, window_begins
+from tests.recount.page import read
+from tests.support.objective_month import keep_house, make_month, recount, stop_the_clock
 
 
 def test_the_page_shows_what_is_left_how_fast_it_burns_and_what_spent_it(
@@ -26,6 +27,30 @@ def test_the_page_shows_what_is_left_how_fast_it_burns_and_what_spent_it(
     assert "worker_lost" in answer.text
     lost = next(one for one in found["success"].causes if one.cause == "worker_lost")
     assert f'href="/executions/{lost.execution_id}"' in answer.text
+
+
+def test_every_named_number_of_the_page_is_that_of_a_recount(browser, alpha, beta, monkeypatch):
+    make_month(alpha, 18)
+    make_month(beta, 9)
+    keep_house()
+    right = recount([alpha], window_begins(stop_the_clock(monkeypatch))["30d"])
+
+    page = read(browser(alpha).get("/objectives").text)
+
+    for objective in ("start", "success", "api"):
+        total, bad = right[objective, ""]
+        shown = {
+            one.name: one.text
+            for one in page.numbers
+            if one.row == objective and one.name.startswith("objective.")
+        }
+        # Of so few none may miss an objective: nothing is left of a budget.
+        assert bad * 1_000 > total
+        assert shown == {
+            "objective.total": f"{total:,}",
+            "objective.bad": f"{bad:,}",
+            "objective.left": "0.0 %",
+        }
 
 
 def test_an_example_that_the_history_has_dropped_is_no_link(browser, alpha):

@@ -23,6 +23,7 @@ from executions.ledger.objectives import (
 )
 from executions.loop.clocks import database_now
 from executions.models import MinuteStat, ObjectiveCount, ObjectiveHour
+from shared.ids import new_id
 from shared.tenant_scope import NO_TENANT
 from tenants.models import Tenant
 from tests.architecture import tree
@@ -163,6 +164,16 @@ def test_rows_of_past_hours_are_folded_and_no_sum_changes(alpha: Tenant, beta: T
     assert sorted((row.bad, row.counted) for row in folded) == [(5, 0), (5, 0), (7, 0), (11, 100)]
     assert {(row.at.minute, row.at.second) for row in folded} == {(0, 0)}
     assert [row.pk for row in _counts() if not row.hourly] == [recent.pk]
+
+
+def test_a_row_that_takes_off_what_was_counted_leaves_the_example_of_the_hour(alpha: Tenant):
+    example = new_id()
+    _count(alpha, 20, 3, execution_id=example)
+    _count(alpha, 20, -1)
+
+    objectives.fold(database_now())
+
+    assert [(row.bad, row.execution_id) for row in _counts()] == [(2, example)]
 
 
 def test_a_full_fold_is_followed_by_another(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):

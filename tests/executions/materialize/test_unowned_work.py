@@ -7,6 +7,7 @@ import pytest
 from django.db.models import F
 
 from executions.changes.changing import pause_task
+from executions.ledger.objectives import Objective
 from executions.loop.clocks import database_now
 from executions.loop.lower_bounds import LowerBounds
 from executions.materialize import stage as materialize
@@ -14,6 +15,7 @@ from executions.materialize import unowned_work
 from executions.models import Execution
 from executions.ownership.partitions import Partitions, Unowned
 from executions.triggering.triggers import run_task
+from insight.statistics.objectives import objectives_of
 from shared.ids import execution_id
 from shared.sql import rows
 from tasks.models import Task, TaskBudget
@@ -349,3 +351,30 @@ def test_what_the_gate_had_let_through_is_given_back_to_the_budget(
     unowned_work.take_up(partitions)
 
     assert TaskBudget.objects.get(task_id=task.id).used == 50 - len(waits)
+
+
+@pytest.mark.parametrize("policy", ["skip", "coalesce"])
+def test_instants_that_are_judged_once_more_are_counted_once(
+    alpha: Tenant, partitions: Partitions, policy: str
+):
+    task = prepared(alpha, policy)
+    first = Execution.objects.get(pk=executions_of(task)[0].id)
+    queued = {"status": "QUEUED", "fencing_token": 1, "lease_expires_at": F("due_at")}
+    Execution.objects.filter(pk=first.id).update(**queued)
+    take_over(partitions)
+    drain(partitions)
+    counted = sum(missed(task).values())
+
+    # A worker's part is returned.
+    back = {"status": "PENDING", "fencing_token": None, "lease_expires_at": None}
+    Execution.objects.filter(pk=first.id).update(**back)
+    partitions.judge_again([(first.partition, first.due_at)])
+    drain(partitions)
+
+    [success] = [one for one in objectives_of(alpha.id) if one.objective == Objective.SUCCESS]
+    instants = sum(
+        row.span_count or 1 for row in executions_of(task) if row.reason.startswith("misfire_")
+    )
+    assert instants >= counted
+    assert success.budget.whole.bad == success.budget.whole.total == instants
+    assert sum(cause.bad for cause in success.causes) == instants

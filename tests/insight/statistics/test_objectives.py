@@ -22,6 +22,7 @@ from insight.statistics.objectives import (
 )
 from tenants.models import Tenant
 from tests.support.objective_month import keep_house, make_month, recount
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 11, 30, 12, 34, 56, 789, tzinfo=UTC)
@@ -48,6 +49,7 @@ def assert_equals_a_recount(found: list[ObjectiveState], tenants: list[Tenant]) 
         assert told == right, name
 
 
+@recounts("objective.total", "objective.bad")
 def test_every_figure_of_a_month_with_outages_equals_a_recount(alpha: Tenant, beta: Tenant):
     make_month(alpha)
     make_month(beta, 41)

@@ -15,9 +15,9 @@ from notifications.services.push_subscriptions import (
     subscribe,
     unsubscribe,
 )
-from shared.encryption import open_sealed
+from shared.encryption import DecryptionFailed, open_sealed, seal
 from shared.exceptions import Conflict, InvalidInput, NotFound
-from shared.sealing_contexts import push_subscription_context
+from shared.sealing_contexts import Context, push_subscription_context
 from tenants.models import Membership, Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import make_member
@@ -72,6 +72,35 @@ def test_endpoints_in_the_clear_are_sealed() -> None:
     assert (made.endpoint, made.host) == ("", "push.example.com")
     assert open_endpoint(made) == ENDPOINT
     assert seal_endpoints() == 0
+
+
+@pytest.mark.logs("push_endpoints.not_sealed")
+def test_a_tenant_whose_key_is_not_here_keeps_no_other_from_being_sealed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without, other = make_tenant("Alpha"), make_tenant("Beta")
+    for tenant, name in ((without, "ann"), (other, "bob")):
+        subscribe(
+            tenant.id,
+            make_member(tenant, name).pk,
+            endpoint=ENDPOINT,
+            actor=ACTOR,
+            **PushSink().keys,
+        )
+    PushSubscription.objects.update(endpoint=ENDPOINT, sealed_endpoint=None, endpoint_digest=None)
+
+    def seal_of_others(plaintext: bytes, context: Context) -> bytes:
+        if context.tenant == str(without.id):
+            raise DecryptionFailed("ENCRYPTION_KEYS does not have the key.")
+        return seal(plaintext, context)
+
+    monkeypatch.setattr(push_subscriptions, "seal", seal_of_others)
+
+    assert seal_endpoints() == 1
+
+    clear = PushSubscription.objects.exclude(endpoint="")
+    assert [one.membership.tenant_id for one in clear] == [without.id]
+    assert open_endpoint(clear.get()) == ENDPOINT
 
 
 def test_the_newer_of_two_rows_of_one_browser_stays() -> None:

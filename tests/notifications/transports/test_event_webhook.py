@@ -12,6 +12,7 @@ from notifications.transports import event_webhook
 from notifications.transports.event_webhook import Parcel, Receipt, send_parcels
 from shared import database_clock
 from shared.ids import new_id
+from shared.instants import parse_instant
 from tests.notifications.event_webhooks.receivers import allow_loopback, closed_url
 from tests.support.http_receiver import HttpReceiver, http_receiver
 
@@ -46,6 +47,21 @@ def test_parcels_are_sent_beside_each_other_and_each_in_order(receiver: HttpRece
     assert (second.taken, second.status) == (0, None)
     assert second.error.startswith("connection_refused")
     assert [one.headers["webhook-id"] for one in receiver.requests] == ["a", "b"]
+
+
+def test_the_timestamp_is_the_databases_and_is_asked_for_before_the_event_loop(
+    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_clock, "_measured", None)
+    monkeypatch.setattr(
+        database_clock, "rows", lambda name: [(parse_instant("2031-02-03T04:05:06Z"),)]
+    )
+
+    assert send_parcels([parcel(receiver.url, "a")]) == [Receipt(1, 200)]
+
+    [sent] = receiver.requests
+    begun = int(parse_instant("2031-02-03T04:05:06Z").timestamp())
+    assert begun <= int(sent.headers["webhook-timestamp"]) < begun + 60
 
 
 def test_a_refusal_ends_the_parcel_and_tells_how_long_to_wait(receiver: HttpReceiver) -> None:
