@@ -18,6 +18,7 @@ from notifications.alerter import Alerter
 from notifications.event_webhooks.waking import wake_due_subscriptions
 from notifications.live_feed import LiveFeed
 from notifications.services.deliveries import wake_due_deliveries
+from notifications.time_checks.burning import BudgetChecks
 from notifications.time_checks.stage import TimeChecks
 from shared.loop import Agenda, Stage
 
@@ -37,6 +38,7 @@ def stages() -> list[Stage]:
         Stage("event_webhooks", wake_due_subscriptions),
         Stage("bulk", wake_waiting),
         Stage("time", TimeChecks().run_once),
+        Stage("budgets", BudgetChecks().run_once),
     ]
 
 

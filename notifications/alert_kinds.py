@@ -65,7 +65,7 @@ KINDS: dict[str, KindFacts] = {
     ),
     AlertKind.FAILURES_IN_A_ROW: KindFacts(
         "as many executions of a task as the threshold failed for good without a success between",
-        "when an execution of the task succeeds",
+        "when an execution of the task succeeds, or the task is deleted",
         threshold=Number(2, 1000, 3, "failures in a row"),
         built_in=False,
         word="failed",
@@ -132,8 +132,10 @@ KINDS: dict[str, KindFacts] = {
         word="budget",
     ),
     AlertKind.ERROR_BUDGET_BURN: KindFacts(
-        "an objective's error budget is used up too fast",
+        "an error budget of the installation is used up at least 14.4 times as fast as allowed "
+        "over an hour, and over the last five minutes, too",
         "when it is used more slowly",
+        takes_scope=False,
         word="burning",
     ),
     AlertKind.APPROVAL_WAITING: KindFacts(

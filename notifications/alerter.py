@@ -23,6 +23,8 @@ from notifications.services.deliveries import wake_due_deliveries
 CONSUMER = "alerter"
 #: Events per transaction; few of them are failures, except in a burst of failures.
 BATCH = 10_000
+#: The same where successes are judged, too: a row of them may have hundreds.
+BATCH_WITH_ENDS = 500
 _IDLE_SECONDS = 2.0
 #: Toasts per pass; the list shows the other alerts.
 _TOASTS = 3
@@ -34,24 +36,29 @@ class Alerter:
     def __init__(self) -> None:
         self._conditions = Conditions(CONSUMER)
         self._with_targets = JudgedTenants()
+        # Until it is known: after an outage the first batch is a full one.
+        self._batch = BATCH_WITH_ENDS
 
     def run_once(self) -> float:
         """Count one batch of events, plan due notices; return the seconds until the next pass."""
         besides = OfTenants((SUCCEEDED,), self._tenants)
-        read = consume(CONSUMER, BATCH, _judge, names=NAMES, besides=besides)
+        batch = self._batch
+        read = consume(CONSUMER, batch, _judge, names=NAMES, besides=besides)
         self._conditions.look()
         notices = plan_due_notices()
         if notices:
             _show(notices)
             wake_due_deliveries()
-        if read >= BATCH:
+        if read >= batch:
             return 0.0
         wait = seconds_until_due()
         return _IDLE_SECONDS if wait is None else min(_IDLE_SECONDS, wait)
 
     def _tenants(self) -> set[UUID]:
         """Return the tenants whose successes are judged."""
-        return self._with_targets.ids().union(tenants_with_shares())
+        found = self._with_targets.ids().union(tenants_with_shares())
+        self._batch = BATCH_WITH_ENDS if found else BATCH
+        return found
 
 
 def _judge(events: list[Recorded]) -> None:

@@ -30,6 +30,8 @@ class AlertKind(models.TextChoices):
 
 #: The kinds of alerts and rules: all but that of the closing message.
 ALERT_KINDS = tuple(kind for kind in AlertKind.values if kind != AlertKind.RECOVERED)
+#: The kinds about the installation, which is a matter of its operators.
+OF_INSTALLATION = (AlertKind.ERROR_BUDGET_BURN, AlertKind.INSTALLATION_UNHEALTHY)
 #: The kinds that count executions by the cause of their failure.
 OF_FAILURES = (
     AlertKind.FIRST_FAILURE,

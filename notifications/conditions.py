@@ -32,6 +32,9 @@ from wire.destination_key import key_of, tenant_and_host
 
 #: Interval between looks.
 LOOK_SECONDS = 2.0
+#: The next look waits at least this many times as long as one took: an alert may have a million
+#: tasks.
+_WAIT_TIMES = 20
 #: Alerts of one kind per look; a look of more would take long.
 _ALERTS = 5000
 
@@ -44,13 +47,20 @@ class Conditions:
     def __init__(self, consumer: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._consumer = consumer
         self._clock = clock
-        self._looked_at = float("-inf")
+        self._next_at = float("-inf")
 
     def look(self) -> None:
         """Look, unless the last look was a moment ago; another process's look counts, too."""
-        if self._clock() - self._looked_at < LOOK_SECONDS:
+        began = self._clock()
+        if began < self._next_at:
             return
-        self._looked_at = self._clock()
+        # A look that fails is not repeated at once.
+        self._next_at = began + LOOK_SECONDS
+        self._look()
+        took = self._clock() - began
+        self._next_at = began + max(LOOK_SECONDS, _WAIT_TIMES * took)
+
+    def _look(self) -> None:
         open_circuits = _open_circuits()
         if not _is_over(open_circuits):
             return

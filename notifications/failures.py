@@ -24,7 +24,7 @@ from notifications.task_facts import TaskFacts, facts_of
 from shared.addresses import host_of
 from shared.ids import first_id_at, moment_of
 from tasks.models import TaskRevision
-from tasks.versions import FIRST_OF_STEPS
+from tasks.versions import FIRST_OF_STEPS, is_redirected
 
 RETRYING, FAILED = "execution.retrying", "execution.failed"
 SUCCEEDED = "execution.succeeded"
@@ -53,7 +53,8 @@ _SPOKEN = {
 class Failure:
     """One failed execution, or the first failed attempt of one.
 
-    ``kind`` is that of its own alert. ``task`` is as it is now.
+    ``kind`` is that of its own alert. ``task`` is as it is now. ``replays``: it is of a replay into
+    another place, which is no run of the task, so that the task's count leaves it out.
     """
 
     tenant_id: UUID
@@ -66,6 +67,7 @@ class Failure:
     error_code: str
     error_message: str
     at: datetime
+    replays: bool = False
 
     @property
     def sentence(self) -> str:
@@ -152,6 +154,7 @@ def _failure(
         error_code=seen["error_code"],
         error_message=seen["error_message"],
         at=event.at,
+        replays=is_redirected(execution["revision"]),
     )
 
 

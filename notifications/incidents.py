@@ -20,6 +20,8 @@ from django.db.models import Case, Count, F, Q, Value, When
 
 from notifications.findings import Cause, Finding
 from notifications.models import Alert, AlertTask
+from shared.sql import rows
+from shared.sql_arrays import of_uuids
 
 #: The first message waits this long, so that its count covers a burst.
 GATHER = timedelta(seconds=0.7)
@@ -45,6 +47,9 @@ def count_findings(findings: Sequence[Finding], now: datetime) -> list[Alert]:
     by_cause: dict[Cause, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_cause[finding.cause].append(finding)
+    _leave_out_unruled(by_cause)
+    if not by_cause:
+        return []
     alerts = _open_alerts(by_cause)
     missing = by_cause.keys() - alerts.keys()
     alerts |= _opened({cause: by_cause[cause] for cause in missing}, now)
@@ -61,9 +66,12 @@ def recover(alert_ids: Collection[UUID], now: datetime) -> int:
 
     The next look of the alerter tells it and closes them; of one that flaps once it has lasted.
     """
-    return Alert.objects.filter(
+    found = Alert.objects.filter(
         id__in=alert_ids, closed_at__isnull=True, recovered_at__isnull=True
-    ).update(
+    )
+    # In the order in which others lock several alerts.
+    locked = found.select_for_update(no_key=True).order_by("id").values_list("id", flat=True)
+    return Alert.objects.filter(id__in=list(locked)).update(
         recovered_at=now,
         next_notice_at=Case(
             When(notice_number=0, then=F("next_notice_at")),
@@ -104,6 +112,19 @@ def cause_of(alert: Alert) -> Cause:
     )
 
 
+def _leave_out_unruled(by_cause: dict[Cause, list[Finding]]) -> None:
+    """Leave out what was found by a rule that a person has deleted or switched off meanwhile.
+
+    Deleting a rule closes its alerts, so none may be opened or counted beside that.
+    """
+    asked = {cause.rule_id for cause in by_cause if cause.rule_id is not None}
+    if not asked:
+        return
+    kept = {row[0] for row in rows("alert_rules/keep", {"rules": of_uuids(asked)})}
+    for cause in [one for one in by_cause if one.rule_id in asked - kept]:
+        del by_cause[cause]
+
+
 def _open_alerts(causes: Collection[Cause]) -> dict[Cause, Alert]:
     """Return the open alert of each cause, locked: a close waits until the count is committed."""
     found = _alerts_of(_is_open(), causes, lock=True)
@@ -123,9 +144,9 @@ def _alerts_of(which: Q, causes: Collection[Cause], *, lock: bool = False) -> li
         destination__in={cause.destination for cause in causes},
         subject__in={cause.subject for cause in causes},
     ).order_by("id")
-    rows = found.select_for_update(no_key=True) if lock else found
+    read = found.select_for_update(no_key=True) if lock else found
     wanted = set(causes)
-    return [alert for alert in rows if cause_of(alert) in wanted]
+    return [alert for alert in read if cause_of(alert) in wanted]
 
 
 def _opened(by_cause: dict[Cause, list[Finding]], now: datetime) -> dict[Cause, Alert]:
@@ -194,18 +215,18 @@ def _next_notice(alert: Alert, now: datetime) -> datetime:
 
 
 def _note_tasks(alerts: dict[Cause, Alert], by_cause: dict[Cause, list[Finding]]) -> None:
-    rows = {
+    pairs = {
         (alerts[cause].id, finding.task_id)
         for cause, members in by_cause.items()
         for finding in members
         if finding.task_id is not None
     }
     AlertTask.objects.bulk_create(
-        [AlertTask(alert_id=alert, task_id=task) for alert, task in sorted(rows)],
+        [AlertTask(alert_id=alert, task_id=task) for alert, task in sorted(pairs)],
         ignore_conflicts=True,
         batch_size=1000,
     )
-    counted = AlertTask.objects.filter(alert_id__in={alert for alert, _ in rows})
+    counted = AlertTask.objects.filter(alert_id__in={alert for alert, _ in pairs})
     counts = dict(counted.values_list("alert_id").annotate(tasks=Count("id")))
     for alert in alerts.values():
         alert.task_count = counts.get(alert.id, 0)

@@ -26,6 +26,9 @@ from tasks.budgets.purses import EXCEEDED
 from tenants.services.quotas import QUOTA_NEAR, QUOTA_NO_LONGER_NEAR
 from workflows.advance.waiting import DEADLINE_EXCEEDED
 
+#: The subject of failures of replays into another place. Their alerts end quietly: successes of the
+#: tasks say nothing about that place.
+REPLAY = "replay"
 #: The events that are read of every tenant.
 NAMES = (RETRYING, FAILED, QUOTA_NEAR, QUOTA_NO_LONGER_NEAR, EXCEEDED)
 
@@ -67,14 +70,20 @@ def _of_failures(failures: Sequence[Failure], rules: RuleBook) -> Iterator[Findi
             rule = rules.rule(failure.tenant_id, AlertKind.DEADLINE_PASSED, failure.task)
         rule = rule or rules.rule(failure.tenant_id, failure.kind, failure.task)
         if rule is not None:
-            place = {"signature": failure.signature, "destination": failure.destination}
-            cause = Cause(failure.tenant_id, rule.kind, **place, rule_id=rule.id)
+            cause = Cause(
+                failure.tenant_id,
+                rule.kind,
+                signature=failure.signature,
+                destination=failure.destination,
+                subject=REPLAY if failure.replays else "",
+                rule_id=rule.id,
+            )
             yield _finding(failure, rule, cause)
 
 
 def _of_streaks(failures: Sequence[Failure], rules: RuleBook) -> Iterator[Finding]:
     """Yield a finding per task that has failed often enough since its last success."""
-    finals = (one for one in failures if one.kind == AlertKind.FINAL_FAILURE)
+    finals = (one for one in failures if one.kind == AlertKind.FINAL_FAILURE and not one.replays)
     for failure in {one.task.id: one for one in finals}.values():
         rule = rules.rule(failure.tenant_id, AlertKind.FAILURES_IN_A_ROW, failure.task)
         if rule is not None and failure.task.streak >= rule.threshold:

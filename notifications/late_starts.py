@@ -7,7 +7,7 @@ reported before that, as one that did not run.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from uuid import UUID
 
 from events.outbox import Recorded
@@ -25,22 +25,28 @@ from tasks.timing_targets import start_targets
 
 #: How long the tenants are remembered: a new target is judged after this.
 _KEPT_SECONDS = 5.0
+#: They are remembered at least this many times as long as it took to find them: where each of a
+#: million tasks has a target, that takes seconds.
+_KEPT_TIMES = 50
 
 
 class JudgedTenants:
     """The tenants that have a target of a start, or a rule about late starts."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._found: set[UUID] = set()
         self._until = float("-inf")
 
     def ids(self) -> set[UUID]:
         """Return them as they were within the last seconds."""
-        if time.monotonic() >= self._until:
+        began = self._clock()
+        if began >= self._until:
             rules = AlertRule.objects.filter(kind=AlertKind.LATE_START, enabled=True)
             targets = {row[0] for row in rows("time_checks/tenants_with_start_targets")}
             self._found = targets.union(rules.values_list("tenant_id", flat=True))
-            self._until = time.monotonic() + _KEPT_SECONDS
+            ended = self._clock()
+            self._until = ended + max(_KEPT_SECONDS, _KEPT_TIMES * (ended - began))
         return self._found
 
 

@@ -79,5 +79,5 @@ def push_of(content: Content, alert: Alert) -> PushMessage:
         body=one_line(content.summary, _BODY_WIDTH),
         url=content.url,
         topic=alert.id.hex,
-        urgent=alert.kind == AlertKind.FINAL_FAILURE,
+        urgent=alert.urgent or alert.kind == AlertKind.FINAL_FAILURE,
     )

@@ -108,18 +108,24 @@ def _composed(alert: Alert, recipient: Recipient, tenant_name: str, rows: _Rows)
 def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: str) -> Content:
     """Return the content of one message about the many alerts of a burst."""
     tenant = one_line(tenant_name, 80)
-    count = sum(alert.count for alert in alerts)
+    many, count = len(alerts), sum(alert.count for alert in alerts)
+    word, counted, said = "alert", "", f"{many} alerts came within a few minutes"
+    head, next_step = f"{many} more alerts", "Open the list of alerts to see what they are about."
+    if all(alert.recovered_at for alert in alerts):
+        word, said = "recovered", f"{many} alerts are over"
+        head, next_step = said, "No action is needed. The list of alerts shows what was counted."
+    elif all(alert.kind in OF_FAILURES and not alert.recovered_at for alert in alerts):
+        word, counted = "failed", f": {count} failures"
+        said = f"{count} failures of {many} causes came within a few minutes"
+        next_step = "Open the list of alerts to see what the causes have in common."
     return Content(
-        subject=f"[failed] {len(alerts)} alerts ({tenant}): {count} failures",
-        headline=f"{len(alerts)} more alerts in {tenant}",
-        summary=(
-            f"{count} failures of {len(alerts)} causes came within a few minutes; "
-            "this message covers them all."
-        ),
+        subject=f"[{word}] {many} alerts ({tenant}){counted}",
+        headline=f"{head} in {tenant}",
+        summary=f"{said}; this message covers them all.",
         facts=[(one_line(alert.cause, 120), one_line(alert.title, 200)) for alert in alerts[:50]],
         attempts=[],
         response="",
-        next_step="Open the list of alerts to see what the causes have in common.",
+        next_step=next_step,
         links=[("Alerts", page("/alerts")), ("Dead letters", page("/dead-letters"))],
         unsubscribe_url=signed_page(UNSUBSCRIBE, recipient.membership.pk),
         url=page("/alerts"),

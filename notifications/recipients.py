@@ -12,7 +12,7 @@ from datetime import datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from notifications.choices import AlertKind, Channel, Suppression
+from notifications.choices import OF_INSTALLATION, AlertKind, Channel, Suppression
 from notifications.models import (
     Alert,
     AlertMute,
@@ -81,7 +81,7 @@ def wants(recipient: Recipient, channel: str, kind: str) -> bool:
 
     The installation is a matter of its operators alone.
     """
-    if kind == AlertKind.INSTALLATION_UNHEALTHY and not recipient.membership.user.is_superuser:
+    if kind in OF_INSTALLATION and not recipient.membership.user.is_superuser:
         return False
     chosen = {
         Channel.EMAIL: recipient.preference.email_events,
@@ -101,7 +101,7 @@ def kept_back(recipient: Recipient, channel: str, alert: Alert, now: datetime) -
         return Suppression.MUTED
     if channel == Channel.CONSOLE:
         return ""
-    if in_quiet_hours(recipient.preference, alert.kind, now):
+    if not alert.urgent and in_quiet_hours(recipient.preference, alert.kind, now):
         return Suppression.QUIET_HOURS
     if channel == Channel.EMAIL and not recipient.address:
         return Suppression.NO_ADDRESS
@@ -128,8 +128,10 @@ def _is_muted(recipient: Recipient, alert: Alert, now: datetime) -> bool:
         return True
     if not preference.muted_task_ids:
         return False
-    others = AlertTask.objects.filter(alert=alert).exclude(task_id__in=preference.muted_task_ids)
-    return not others.exists()
+    # An alert about no task, as one of a quota, is none of a muted task.
+    of_alert = AlertTask.objects.filter(alert=alert)
+    others = of_alert.exclude(task_id__in=preference.muted_task_ids)
+    return of_alert.exists() and not others.exists()
 
 
 def _with_circumstances(memberships: list[Membership]) -> Iterator[Recipient]:

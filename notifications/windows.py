@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from notifications.alert_kinds import LEAST_ENDED, OF_WINDOWS
+from notifications.alert_kinds import LEAST_ENDED
 from notifications.choices import AlertKind
 from notifications.failures import Failure, Success
 from notifications.findings import Cause, Finding
@@ -38,10 +38,11 @@ def count_ends(
 ) -> list[Finding]:
     """Count the ends of executions; return what rules of windows find by them."""
     tallies: dict[UUID, _Tally] = {}
-    ended = [one for one in failures if one.kind == AlertKind.FINAL_FAILURE]
-    for kind in OF_WINDOWS:
-        for failure in ended:
-            _tally(tallies, rules, kind, failure, failure)
+    for failure in failures:
+        if failure.kind != AlertKind.FIRST_FAILURE:
+            _tally(tallies, rules, AlertKind.DEAD_LETTER_RATE, failure, failure)
+        if failure.kind == AlertKind.FINAL_FAILURE:
+            _tally(tallies, rules, AlertKind.FAILURE_SHARE, failure, failure)
     for success in successes:
         _tally(tallies, rules, AlertKind.FAILURE_SHARE, success, None)
     _store(tallies)

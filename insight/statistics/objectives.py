@@ -31,6 +31,8 @@ WINDOWS: Mapping[str, timedelta] = {
 BUDGET = "30d"
 #: The window whose pace a projection assumes.
 PACE = "6h"
+#: The windows that tell whether a budget is spent too fast: long enough to matter, and still so.
+FAST = ("5m", "1h")
 #: Causes of each objective that are shown.
 MOST_CAUSES = 10
 _DAY = timedelta(days=1)
@@ -125,7 +127,22 @@ def objectives_of(tenant_id: UUID) -> list[ObjectiveState]:
 
 def objectives_of_installation() -> list[ObjectiveState]:
     """Return the objectives of all tenants, and of calls of the API without one."""
-    return _read([*Tenant.objects.values_list("pk", flat=True), NO_TENANT])
+    return _read(_everyone())
+
+
+def budgets_lately() -> list[Budget]:
+    """Return the objectives of the installation with the figures of the windows :data:`FAST` alone.
+
+    They are read from the minutes of the last hour.
+    """
+    now = database_now()
+    begins = window_begins(now)
+    lately = {name: begins[name] for name in FAST}
+    found = _figures(_everyone(), lately, min(lately.values()))
+    return [
+        Budget(one, "", now, found.get((one, "")) or {name: Figure() for name in FAST})
+        for one in Objective
+    ]
 
 
 def window_begins(now: datetime) -> dict[str, datetime]:
@@ -138,16 +155,8 @@ def window_begins(now: datetime) -> dict[str, datetime]:
 def _read(tenants: Sequence[UUID]) -> list[ObjectiveState]:
     now = database_now()
     begins = window_begins(now)
+    found = _figures(tenants, begins, midnight(now) - _DAY)
     asked = {"tenants": tenants, "oldest": begins[BUDGET]}
-    windows = {"since": list(begins.values()), "live": midnight(now) - _DAY}
-    found: dict[tuple[str, str], dict[str, Figure]] = {}
-    names = list(WINDOWS)
-    for objective, number, place, total, bad in rows("objective_reads/figures_of", asked | windows):
-        for band in ("",) if number is None else ("", BAND_NAMES[number]):
-            figures = found.setdefault((objective, band), _empty())
-            figure = figures[names[place - 1]]
-            figure.total += total
-            figure.bad += bad
     causes = [
         Spent(Objective(objective), *rest)
         for objective, *rest in rows("objective_reads/causes_of", asked)
@@ -165,6 +174,31 @@ def _read(tenants: Sequence[UUID]) -> list[ObjectiveState]:
         )
         for one in Objective
     ]
+
+
+def _figures(
+    tenants: Sequence[UUID], begins: Mapping[str, datetime], live: datetime
+) -> dict[tuple[str, str], dict[str, Figure]]:
+    """Return the figures of each window by objective and band; hours are read before ``live``."""
+    asked = {
+        "tenants": tenants,
+        "oldest": min(begins.values()),
+        "since": list(begins.values()),
+        "live": live,
+    }
+    names = list(begins)
+    found: dict[tuple[str, str], dict[str, Figure]] = {}
+    for objective, number, place, total, bad in rows("objective_reads/figures_of", asked):
+        for band in ("",) if number is None else ("", BAND_NAMES[number]):
+            empty = {name: Figure() for name in names}
+            figure = found.setdefault((objective, band), empty)[names[place - 1]]
+            figure.total += total
+            figure.bad += bad
+    return found
+
+
+def _everyone() -> list[UUID]:
+    return [*Tenant.objects.values_list("pk", flat=True), NO_TENANT]
 
 
 def _empty() -> dict[str, Figure]:

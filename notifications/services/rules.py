@@ -110,7 +110,7 @@ def update_rule(
 ) -> AlertRule:
     """Change a rule; fields left out stay. Raise NotFound, InvalidInput and VersionMismatch.
 
-    A rule that covers other tasks than before, or judges otherwise, counts anew.
+    A rule that covers other tasks than before, or is switched on again, counts anew.
     """
     rule = _locked(tenant_id, rule_id, expected_version)
     before = _facts(rule)
@@ -124,7 +124,7 @@ def update_rule(
     rule.version += 1
     rule.updated_at = Now()
     rule.save()
-    if (before["scope"], before["value"]) != (after["scope"], after["value"]):
+    if any(before[field] != after[field] for field in ("scope", "value", "enabled")):
         RuleMinute.objects.filter(rule=rule).delete()
     if not rule.enabled:
         _close_alerts(rule)
@@ -179,7 +179,8 @@ def _built_in_called(tenant_id: UUID, rule_id: UUID) -> AlertRule:
 
 def _locked(tenant_id: UUID, rule_id: UUID, expected_version: int | None) -> AlertRule:
     """Return the rule for a change, its row made where it is a built-in one without."""
-    rows = AlertRule.objects.select_for_update(no_key=True)
+    # The alerter keeps the rules by which it judges: what it opens meanwhile is seen after it.
+    rows = AlertRule.objects.select_for_update()
     rule = rows.filter(tenant_id=tenant_id, pk=rule_id).first()
     if rule is None:
         fresh = _built_in_called(tenant_id, rule_id)
@@ -199,11 +200,16 @@ def _close_alerts(rule: AlertRule) -> None:
     found = Alert.objects.filter(
         tenant_id=rule.tenant_id, kind=rule.kind, closed_at__isnull=True, **of_rule
     )
-    found.update(closed_at=Now(), next_notice_at=None)
+    locked = found.select_for_update(no_key=True).order_by("id").values_list("id", flat=True)
+    Alert.objects.filter(id__in=list(locked)).update(closed_at=Now(), next_notice_at=None)
 
 
 def _apply(rule: AlertRule, given: RuleFields) -> None:
-    """Give the rule the fields; raise InvalidInput with every bad one."""
+    """Give the rule the fields; raise InvalidInput with every bad one.
+
+    A rule whose task is gone may be changed in everything else.
+    """
+    covered = (rule.scope, rule.value)
     if given.get("scope") == RuleScope.ALL and "value" not in given:
         rule.value = ""
     for field, value in given.items():
@@ -211,7 +217,7 @@ def _apply(rule: AlertRule, given: RuleFields) -> None:
     facts = KINDS[rule.kind]
     errors = [
         *_of_name(rule),
-        *_of_scope(rule, facts.takes_scope),
+        *(_of_scope(rule, facts.takes_scope) if (rule.scope, rule.value) != covered else ()),
         *_of_number("threshold", rule.threshold, facts.threshold, given),
         *_of_number("window_seconds", rule.window_seconds, facts.window, given),
     ]

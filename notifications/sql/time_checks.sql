@@ -6,18 +6,21 @@ WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_second
 
 -- name: overdue_cursors
 -- Returns instants that passed more than ``least`` seconds ago and that no scheduler has prepared:
--- the first of each task, up to ``each`` tasks of a tenant, the oldest ones; when it is due at the
--- latest, and the task's own target. Paused tasks and ones that wait for others have no such
--- instant. Index task_cursors_of_tenant_idx, for each tenant.
+-- the first of each task, up to ``each`` tasks of a tenant, the oldest ones; since when it could have
+-- started, and the task's own target. That is its time with the longest jitter, or later the moment
+-- at which the task was made, changed or resumed with an instant that had passed. Paused tasks and
+-- ones that wait for others have no such instant. Index task_cursors_of_tenant_idx, for each tenant.
 SELECT k.tenant_id, k.task_id, NULL::uuid, s.pool, 'schedule', 0::smallint,
-       greatest(k.next_run_at, k.replayed_until)
-           + coalesce((s.schedule ->> 'jitter_seconds')::float8, 0) * interval '1 second',
+       greatest(
+           greatest(k.next_run_at, k.replayed_until)
+               + coalesce((s.schedule ->> 'jitter_seconds')::float8, 0) * interval '1 second',
+           s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, k.next_run_at
 FROM tenants n
 CROSS JOIN LATERAL (
     SELECT c.tenant_id, c.task_id, c.next_run_at, c.replayed_until FROM task_cursors c
     WHERE c.tenant_id = n.id AND c.tenant_id IS NOT NULL AND NOT c.held
-      AND c.next_run_at < %(now)s - %(least)s * interval '1 second'
+      AND c.next_run_at < %(now)s::timestamptz - %(least)s::float8 * interval '1 second'
     ORDER BY c.next_run_at LIMIT %(each)s
 ) AS k
 JOIN tasks s ON s.id = k.task_id AND s.status = 'SCHEDULED' AND s.deleted_at IS NULL
@@ -52,7 +55,8 @@ groups AS (
 -- definition or a person has asked for. Indexes open_executions_flow_idx and
 -- task_revisions_targets_idx.
 WITH RECURSIVE -- parts: groups
-SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt, e.due_at,
+SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt,
+       greatest(e.due_at, s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, NULL::timestamptz
 FROM groups g
 CROSS JOIN LATERAL (
@@ -60,7 +64,7 @@ CROSS JOIN LATERAL (
     WHERE o.status IN ('PENDING', 'RETRYING') AND NOT o.held AND NOT o.parked
       AND o.pool = g.pool AND o.pool NOT LIKE 'pull.%%'
       AND o.tenant_id = g.tenant_id AND o.priority = g.priority
-      AND o.due_at < %(now)s - %(least)s * interval '1 second'
+      AND o.due_at < %(now)s::timestamptz - %(least)s::float8 * interval '1 second'
     ORDER BY o.due_at LIMIT %(each)s
 ) AS e
 JOIN tasks s ON s.id = e.task_id
@@ -91,7 +95,8 @@ pull_groups AS (
 -- Returns the same of work for tenants' own workers. Indexes open_executions_pull_idx,
 -- pool_is_one_row and task_revisions_targets_idx.
 WITH RECURSIVE -- parts: pull_groups
-SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt, e.due_at,
+SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt,
+       greatest(e.due_at, s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, NULL::timestamptz
 FROM pull_groups g
 CROSS JOIN LATERAL (
@@ -99,7 +104,7 @@ CROSS JOIN LATERAL (
     WHERE o.status IN ('PENDING', 'RETRYING') AND NOT o.held AND NOT o.parked
       AND o.pool = g.pool AND o.pool LIKE 'pull.%%'
       AND o.tenant_id = g.tenant_id AND o.priority = g.priority
-      AND o.due_at < %(now)s - %(least)s * interval '1 second'
+      AND o.due_at < %(now)s::timestamptz - %(least)s::float8 * interval '1 second'
     ORDER BY o.due_at LIMIT %(each)s
 ) AS e
 JOIN tasks s ON s.id = e.task_id
@@ -113,14 +118,16 @@ LIMIT %(most)s
 
 -- name: handed_out
 -- Returns work that a worker was given and has not started for more than ``least`` seconds after it
--- was due, with the own target of its task. Indexes open_executions_leased_idx and
+-- was due, with the own target of its task. It could start since it was given out: before, it may
+-- have waited for its destination or a limit. Indexes open_executions_leased_idx and
 -- task_revisions_targets_idx.
-SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt, e.due_at,
+SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt,
+       greatest(e.due_at, e.queued_at, s.updated_at),
        (r.definition #>> '{targets,start_within_seconds}')::float8, NULL::timestamptz
 FROM (
     SELECT o.* FROM open_executions o
     WHERE o.status = 'QUEUED'
-      AND o.due_at < %(now)s - %(least)s * interval '1 second'
+      AND o.due_at < %(now)s::timestamptz - %(least)s::float8 * interval '1 second'
     LIMIT %(most)s
 ) AS e
 JOIN tasks s ON s.id = e.task_id
@@ -144,7 +151,8 @@ LEFT JOIN task_revisions r ON r.task_id = s.id AND r.version = s.version
 CROSS JOIN LATERAL (
     SELECT (r.definition #>> '{targets,max_duration_seconds}')::float8 AS seconds
 ) AS target
-WHERE e.started_at < %(now)s - least(target.seconds, %(least)s::float8) * interval '1 second'
+WHERE e.started_at
+    < %(now)s::timestamptz - least(target.seconds, %(least)s::float8) * interval '1 second'
 
 -- name: waiting_approvals
 -- Returns the steps that wait for an approval, the longest first, up to ``most``: their run's

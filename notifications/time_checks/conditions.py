@@ -7,11 +7,11 @@ Doing it twice changes nothing: an alert counts each of its tasks once, however 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from notifications.findings import Finding
+from notifications.findings import Cause, Finding
 from notifications.incidents import cause_of, count_findings, recover
 from notifications.models import Alert, AlertTask
 from notifications.time_checks.judging import Broken
@@ -24,10 +24,7 @@ def settle(kinds: Collection[str], broken: Sequence[Broken], now: datetime) -> N
         closed_at__isnull=True, next_notice_at__isnull=False, kind__in=kinds
     )
     alerts = {cause_of(alert): alert for alert in found.order_by("id")}
-    known: dict[UUID, set[UUID]] = defaultdict(set)
-    rows = AlertTask.objects.filter(alert_id__in=[alert.id for alert in alerts.values()])
-    for alert_id, task_id in rows.values_list("alert_id", "task_id"):
-        known[alert_id].add(task_id)
+    known = _known_tasks(alerts, broken)
     findings: list[Finding] = []
     for one in broken:
         alert = alerts.get(one.cause)
@@ -38,13 +35,27 @@ def settle(kinds: Collection[str], broken: Sequence[Broken], now: datetime) -> N
     recover([alert.id for cause, alert in alerts.items() if cause not in holding], now)
 
 
+def _known_tasks(
+    alerts: Mapping[Cause, Alert], broken: Sequence[Broken]
+) -> Mapping[UUID, set[UUID]]:
+    """Return which of the overdue tasks each open alert has already, of its many perhaps."""
+    known: dict[UUID, set[UUID]] = defaultdict(set)
+    found = AlertTask.objects.filter(
+        alert_id__in=[alerts[one.cause].id for one in broken if one.cause in alerts],
+        task_id__in={overdue.task_id for one in broken for overdue in one.overdue},
+    )
+    for alert_id, task_id in found.values_list("alert_id", "task_id"):
+        known[alert_id].add(task_id)
+    return known
+
+
 def _findings(
     one: Broken, alert: Alert | None, known: Collection[UUID], now: datetime
 ) -> Iterator[Finding]:
     """Yield a finding of each task that the alert does not have yet; else one if it is new."""
     firsts = {overdue.task_id: overdue for overdue in reversed(one.overdue)}
     new = [overdue for task_id, overdue in firsts.items() if task_id not in known]
-    total = max(1, len({*known, *firsts}))
+    total = max(1, len(new) + (alert.task_count if alert else 0))
     if not new and (alert is None or alert.recovered_at is not None):
         yield Finding(one.cause, one.sentence, now, urgent=one.urgent, total=total)
     for overdue in sorted(new, key=lambda overdue: overdue.since):

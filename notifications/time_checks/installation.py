@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
+from uuid import UUID
 
 from executions.ownership import fence
 from notifications.choices import AlertKind
 from notifications.findings import Cause
-from notifications.rule_book import RuleBook
+from notifications.rule_book import Applied, RuleBook
 from notifications.time_checks.judging import Broken
 from shared.conf import conf
 from shared.sql import rows
@@ -64,22 +65,27 @@ def _wrong(workers: Sequence[WorkerInfo] | None) -> Iterator[tuple[str, str]]:
         yield "worker", "no live worker takes work"
 
 
+def rules_of_operators(kind: str) -> list[tuple[UUID, Applied]]:
+    """Return the rule of the kind in each tenant that has an operator among its members."""
+    operators = Membership.objects.filter(user__is_superuser=True, user__is_active=True)
+    tenants = sorted(set(operators.values_list("tenant_id", flat=True)))
+    book = RuleBook.of(tenants)
+    found = ((tenant_id, book.rule(tenant_id, kind)) for tenant_id in tenants)
+    return [(tenant_id, rule) for tenant_id, rule in found if rule is not None]
+
+
 def broken_parts(troubles: Sequence[Trouble]) -> list[Broken]:
     """Return the broken rules of the tenants that have an operator among their members."""
     if not troubles:
         return []
-    operators = Membership.objects.filter(user__is_superuser=True, user__is_active=True)
-    tenants = set(operators.values_list("tenant_id", flat=True))
-    book = RuleBook.of(tenants)
     kind = AlertKind.INSTALLATION_UNHEALTHY
     return [
         Broken(
-            Cause(tenant_id, kind, subject=one.part),
+            Cause(tenant_id, kind, subject=one.part, rule_id=rule.id),
             one.sentence,
             rule.urgent,
             opens=one.lasts,
         )
-        for tenant_id in sorted(tenants)
-        if (rule := book.rule(tenant_id, kind)) is not None
+        for tenant_id, rule in rules_of_operators(kind)
         for one in troubles
     ]

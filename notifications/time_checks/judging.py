@@ -15,7 +15,12 @@ from notifications.findings import Cause
 from notifications.models import AlertRule
 from notifications.rule_book import Applied, RuleBook
 from notifications.task_facts import TaskFacts, facts_of
-from notifications.time_checks.unstarted import pools_served, tenants_at_a_limit, unstarted
+from notifications.time_checks.unstarted import (
+    Unstarted,
+    pools_served,
+    tenants_at_a_limit,
+    unstarted,
+)
 from shared.duration_words import duration_text
 from shared.sql import rows
 from tasks.definition import plain_pool
@@ -75,6 +80,8 @@ class _Candidate(NamedTuple):
     #: Whether rules judge it where the task has no target.
     by_rule: bool = True
     prepared: bool = True
+    #: What it breaks where no rule judges this kind.
+    otherwise: _Candidate | None = None
 
 
 def broken_rules(now: datetime, workers: Iterable[WorkerInfo] | None) -> list[Broken]:
@@ -82,9 +89,13 @@ def broken_rules(now: datetime, workers: Iterable[WorkerInfo] | None) -> list[Br
 
     ``workers`` is None where they cannot be asked: then no pool is taken for one without a worker.
     """
-    candidates = [*_not_started(now, workers), *_running(now), *_approvals()]
-    tasks = facts_of({one.task_id for one in candidates})
-    book = RuleBook.of({one.tenant_id for one in candidates})
+    found_now = [*_not_started(now, workers), *_running(now), *_approvals()]
+    tasks = facts_of({one.task_id for one in found_now})
+    book = RuleBook.of({one.tenant_id for one in found_now})
+    candidates = [
+        one.otherwise if one.otherwise and book.rule(one.tenant_id, one.kind) is None else one
+        for one in found_now
+    ]
     found: dict[Cause, Broken] = {}
     for one in sorted(candidates, key=lambda one: one.since):
         task = tasks.get(one.task_id)
@@ -130,18 +141,26 @@ def _not_started(now: datetime, workers: Iterable[WorkerInfo] | None) -> Iterato
     found = unstarted(now, _LEAST_SECONDS)
     limited = tenants_at_a_limit(found)
     for one in found:
-        ids = (one.tenant_id, one.task_id, one.execution_id, one.due_at)
+        missed = None
+        if one.is_of_schedule and not (one.execution_id and one.tenant_id in limited):
+            missed = _missed(one)
         if served is not None and one.execution_id is not None and not one.is_served(served):
-            yield _Candidate(NO_WORKER, *ids, None, subject=plain_pool(one.pool))
-        elif one.is_of_schedule and not (one.execution_id and one.tenant_id in limited):
-            yield _Candidate(
-                DID_NOT_RUN,
-                *ids,
-                None if one.own is None else one.own + GRACE_SECONDS,
-                # A tenant's own workers come when they come, unless the task or a rule says.
-                by_rule=not one.is_pulled,
-                prepared=one.execution_id is not None,
-            )
+            ids = (one.tenant_id, one.task_id, one.execution_id, one.due_at)
+            pool = plain_pool(one.pool)
+            yield _Candidate(NO_WORKER, *ids, None, subject=pool, otherwise=missed)
+        elif missed is not None:
+            yield missed
+
+
+def _missed(one: Unstarted) -> _Candidate:
+    return _Candidate(
+        DID_NOT_RUN,
+        *(one.tenant_id, one.task_id, one.execution_id, one.due_at),
+        None if one.own is None else one.own + GRACE_SECONDS,
+        # A tenant's own workers come when they come, unless the task or a rule says.
+        by_rule=not one.is_pulled,
+        prepared=one.execution_id is not None,
+    )
 
 
 def _running(now: datetime) -> Iterator[_Candidate]:

@@ -34,6 +34,8 @@ _STATEMENTS = (
 class Unstarted:
     """An instant or an execution that is due and has not started.
 
+    ``due_at`` is since when it could have started: never before the last change of its task, nor
+    before it was given to a worker that has it.
     ``own`` is the start target of its task, in seconds. ``execution_id`` is None, and ``instant``
     the nominal time, while no scheduler has prepared it.
     """
@@ -66,7 +68,7 @@ class Unstarted:
 
 
 def tenants_at_a_limit(found: Sequence[Unstarted]) -> set[UUID]:
-    """Return the tenants whose prepared work waits for a limit of theirs: in flight, or a rate."""
+    """Return the tenants whose prepared work may wait for a limit: in flight, or a rate."""
     limits = known.limits_of_executions()
     asked = {one.tenant_id for one in found if one.execution_id and one.tenant_id in limits}
     if not asked:
@@ -75,14 +77,15 @@ def tenants_at_a_limit(found: Sequence[Unstarted]) -> set[UUID]:
     return {
         tenant
         for tenant, leased, queued in at_workers
-        if _is_reached(limits[tenant], leased - queued, queued)
+        if _is_reached(limits[tenant], leased, queued)
     }
 
 
-def _is_reached(limits: Limits, in_flight: int, queued: int) -> bool:
+def _is_reached(limits: Limits, leased: int, queued: int) -> bool:
     most, rate = limits.executions_in_flight, limits.executions_per_second
-    # Workers have what waits for the rate.
-    return (most is not None and in_flight >= most) or (rate is not None and queued > 0)
+    # Workers have what waits for the rate. Of a limit some places are empty at any moment, since
+    # dispatch fills them again and again: half of them taken say that it is the limit.
+    return (most is not None and 2 * leased >= most) or (rate is not None and queued > 0)
 
 
 def pools_served(workers: Iterable[WorkerInfo]) -> set[Served]:

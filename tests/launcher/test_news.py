@@ -117,4 +117,4 @@ def _is_there(pid: int) -> Any:
 def test_the_stages_are_those_that_follow_from_events_and_from_time():
     names = [stage.name for stage in news.stages()]
 
-    assert names == ["live", "alert", "deliveries", "event_webhooks", "bulk", "time"]
+    assert names == ["live", "alert", "deliveries", "event_webhooks", "bulk", "time", "budgets"]

@@ -16,6 +16,7 @@ from notifications.models import Alert, AlertRule
 from notifications.services.rules import create_rule
 from shared.ids import new_id
 from tasks.models import Task
+from tasks.versions import FIRST_OF_STEPS, FIRST_REDIRECTED
 from tenants.models import Tenant
 from tests.factories import ACTOR
 from tests.notifications.cast import begin, fail
@@ -55,9 +56,11 @@ class Stage:
 
     def step_failed(self, item: int) -> None:
         """Let a step of a workflow fail; of the item COMPENSATION, the call that undoes it."""
-        from tasks.versions import FIRST_OF_STEPS
-
         self.failed(revision=FIRST_OF_STEPS, item=item)
+
+    def replay_failed(self) -> None:
+        """Let a replay of an execution into another place fail."""
+        self.failed(revision=FIRST_REDIRECTED)
 
     def retried(self) -> None:
         """Let the first attempt of an execution fail."""

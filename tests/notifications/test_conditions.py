@@ -39,6 +39,22 @@ def test_looks_are_some_time_apart() -> None:
     assert spent == [True, False, True]
 
 
+def test_a_look_that_takes_long_is_not_repeated_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, looks = [0.0], []
+    watched = Conditions(CONSUMER, clock=lambda: now[0])
+
+    def look_for_a_second() -> None:
+        looks.append(now[0])
+        now[0] += 1.0
+
+    monkeypatch.setattr(watched, "_look", look_for_a_second)
+    for at in (0.0, 3.0, 19.9, 20.0):
+        now[0] = max(now[0], at)
+        watched.look()
+
+    assert looks == [0.0, 20.0]
+
+
 def test_a_look_that_changes_nothing_takes_no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(make_tenant())
     stage.failed()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from executions.loop.clocks import database_now
 from executions.models import Execution
+from notifications import late_starts
 from notifications.alerter import Alerter
 from notifications.choices import AlertKind
 from notifications.models import Alert, AlertRule
@@ -76,6 +78,25 @@ def test_a_rule_judges_tasks_without_a_target(alpha: Tenant):
     [alert] = late_alerts()
 
     assert (alert.count, alert.rule_id, alert.execution_id) == (1, rule.id, late.id)
+
+
+def test_tenants_that_take_long_to_find_are_remembered_longer(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    now, asked = [0.0], []
+
+    def take_a_second(name: str) -> list[tuple[UUID]]:
+        asked.append(now[0])
+        now[0] += 1.0
+        return [(alpha.id,)]
+
+    monkeypatch.setattr(late_starts, "rows", take_a_second)
+    judged = late_starts.JudgedTenants(lambda: now[0])
+    for at in (0.0, 6.0, 50.9, 51.0):
+        now[0] = max(now[0], at)
+        assert judged.ids() == {alpha.id}
+
+    assert asked == [0.0, 51.0]
 
 
 def test_a_target_and_a_rule_of_another_tenant_change_nothing(alpha: Tenant):

@@ -22,6 +22,7 @@ from tasks.models import Task
 from tenants.models import Membership
 from tests.factories import make_tenant
 from tests.notifications.cast import begin, fail, make_member, retry
+from tests.support.alerts import make_alert
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -116,6 +117,30 @@ def test_a_bundle_names_each_cause() -> None:
         "HTTP 404 from api.example.com",
         "HTTP 500 from api.example.com",
     }
+
+
+def test_a_bundle_of_other_alerts_or_of_ends_speaks_of_no_failures() -> None:
+    tenant = make_tenant("acme")
+    recipient = recipient_of(make_member(tenant).pk)
+    assert recipient is not None
+    alerts = [make_alert(tenant, kind="final_failure"), make_alert(tenant, kind="quota_near")]
+
+    assert compose_bundle(alerts, recipient, "acme").subject == "[alert] 2 alerts (acme)"
+    for alert in alerts:
+        alert.recovered_at = alert.last_at
+    over = compose_bundle(alerts, recipient, "acme")
+    assert over.subject == "[recovered] 2 alerts (acme)"
+    assert over.headline == "2 alerts are over in acme"
+    assert "fail" not in over.summary + over.next_step
+
+
+def test_a_push_of_an_urgent_alert_is_urgent() -> None:
+    content, alert = content_of(first=True), Alert.objects.get()
+    assert not push_of(content, alert).urgent
+
+    alert.urgent = True
+
+    assert push_of(content, alert).urgent
 
 
 def test_times_are_on_the_recipients_clock_and_beside_it_on_the_tasks() -> None:

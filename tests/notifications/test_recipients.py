@@ -15,6 +15,7 @@ from notifications.recipients import (
     recipient_of,
     recipients_of,
 )
+from shared.ids import new_id
 from tests.factories import make_tenant
 from tests.notifications.cast import make_member
 from tests.support.alerts import make_alert
@@ -49,6 +50,31 @@ def test_final_failures_come_through_quiet_hours_unless_told_otherwise() -> None
     wish.quiet_except_final = False
 
     assert in_quiet_hours(wish, "final_failure", NOW)
+
+
+def test_urgent_alerts_come_through_quiet_hours() -> None:
+    member = make_member(make_tenant())
+    alert = make_alert(member.tenant, kind="first_failure")
+    NotificationPreference.objects.create(
+        membership=member, email_events=["first_failure"], quiet_from=time(22), quiet_to=time(7)
+    )
+    recipient = recipient_of(member.pk)
+    assert recipient is not None
+    assert kept_back(recipient, "email", alert, NOW) == "quiet_hours"
+
+    alert.urgent = True
+
+    assert kept_back(recipient, "email", alert, NOW) == ""
+
+
+def test_a_muted_task_mutes_no_alert_that_is_about_no_task() -> None:
+    member = make_member(make_tenant())
+    alert = make_alert(member.tenant, kind="quota_near")
+    NotificationPreference.objects.create(membership=member, muted_task_ids=[new_id()])
+    recipient = recipient_of(member.pk)
+    assert recipient is not None
+
+    assert kept_back(recipient, "email", alert, NOW) == ""
 
 
 def test_an_alert_whose_every_task_is_muted_is_kept_back() -> None:

@@ -12,6 +12,7 @@ from executions.loop.clocks import database_now
 from notifications.choices import ALERT_KINDS, AlertKind
 from notifications.models import Alert, RuleMinute
 from shared.instants import format_instant
+from tasks.models import Task
 from tests.factories import make_tenant
 from tests.notifications.rule_cast import HOST, UNDONE, Stage, counts, judge
 from tests.support.circuits import live
@@ -74,6 +75,11 @@ TABLE: dict[str, tuple[Event, dict[str, int]]] = {
     "succeeded": (Stage.succeeded, {}),
     "step failed": (lambda stage: stage.step_failed(-1), {}),
     "compensation failed": (lambda stage: stage.step_failed(UNDONE), {"compensation_failed": 1}),
+    "four compensations failed": (
+        lambda stage: [stage.step_failed(UNDONE) for _ in range(4)],
+        {"compensation_failed": 4, "dead_letter_rate": 4},
+    ),
+    "replay into another place failed": (Stage.replay_failed, {"final_failure": 1}),
     "quota near": (near, {"quota_near": 1}),
     "quota near and no longer": (near_and_eased, {}),
     "quota no longer near": (eased, {}),
@@ -129,6 +135,10 @@ def period_ends(stage: Stage) -> None:
     judge()
 
 
+def task_deleted(stage: Stage) -> None:
+    Task.objects.update(deleted_at=database_now())
+
+
 def closes(stage: Stage) -> None:
     circuits.forget(key_of(stage.tenant.id, HOST))
 
@@ -137,6 +147,8 @@ def closes(stage: Stage) -> None:
 ENDS: dict[str, tuple[Event, Event, set[str]]] = {
     "success": (TABLE["failed twice"][0], succeeds, {"final_failure", "failures_in_a_row"}),
     "failure": (TABLE["failed twice"][0], Stage.failed, set()),
+    "task deleted": (TABLE["failed twice"][0], task_deleted, {"failures_in_a_row"}),
+    "replay": (Stage.replay_failed, succeeds, set()),
     "share falls": (
         half_of_ten,
         mostly_succeeds,

@@ -11,6 +11,7 @@ from notifications.models import RuleMinute
 from notifications.services.rules import create_rule
 from notifications.windows import sums_of
 from shared.sql import rows
+from shared.sql_arrays import of_uuids
 from tests.factories import ACTOR, make_tenant
 from tests.support.alerts import make_alert
 
@@ -39,5 +40,9 @@ def test_windows_and_ends_of_alerts_are_read_by_their_indexes(plans: Any):
     with plans() as found:
         assert sums_of({rule.id: 3600}, now)[rule.id][0] in (60, 61)
         rows("alert_rules/ended_streaks")
+        rows("alert_rules/keep", {"rules": of_uuids([rule.id])})
 
-    found.check("alert_rules/forget_minutes", "alert_rules/sums", "alert_rules/ended_streaks")
+    found.check(
+        *("alert_rules/forget_minutes", "alert_rules/sums", "alert_rules/ended_streaks"),
+        "alert_rules/keep",
+    )

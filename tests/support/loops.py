@@ -56,6 +56,7 @@ DOORS = (
     "notifications.services.deliveries.send_delivery",
     "notifications.services.deliveries.wake_due_deliveries",
     "notifications.services.invitations.send_invitation",
+    "notifications.time_checks.burning.check_budgets",
     "notifications.time_checks.stage.check",
 )
 P = ParamSpec("P")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from events.models import AuditEntry
+from executions.loop.clocks import database_now
 from notifications.alert_kinds import KINDS
 from notifications.models import Alert, AlertRule, RuleMinute
 from notifications.services import rules
@@ -126,6 +127,20 @@ def test_a_task_and_a_workflow_are_told_apart_and_foreign_ones_are_unknown() -> 
         assert refused(lambda wrong=wrong: make(tenant, **wrong)) == {("#/value", "not_found")}
 
 
+def test_a_rule_whose_task_is_gone_can_be_switched_off_and_not_moved_to_another() -> None:
+    tenant = make_tenant()
+    task = make_task(tenant)
+    rule = make(tenant, scope="task", value=str(task.pk))
+    type(task).objects.update(deleted_at=database_now())
+
+    whole: Any = {"scope": "task", "value": str(task.pk), "enabled": False}
+    assert not update_rule(tenant.id, rule.id, whole, actor=ACTOR).enabled
+    other: Any = {"value": str(new_id())}
+    assert refused(lambda: update_rule(tenant.id, rule.id, other, actor=ACTOR)) == {
+        ("#/value", "not_found")
+    }
+
+
 def test_the_rules_of_a_tenant_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "MOST", 1)
     tenant = make_tenant()
@@ -192,14 +207,17 @@ def test_a_rule_of_another_tenant_is_unknown() -> None:
                 call()
 
 
-def test_what_a_rule_counted_of_other_tasks_is_forgotten() -> None:
+@pytest.mark.parametrize(
+    "change", [{"scope": "label", "value": "a:b"}, {"enabled": False}], ids=["tasks", "time"]
+)
+def test_what_a_rule_counted_of_other_tasks_or_before_a_gap_is_forgotten(change: Any) -> None:
     tenant = make_tenant()
     rule = make(tenant, kind="failure_share")
     RuleMinute.objects.create(rule=rule, minute=rule.created_at, ended=5, failed=5)
 
     update_rule(tenant.id, rule.id, {"threshold": 60}, actor=ACTOR)
     assert RuleMinute.objects.exists()
-    update_rule(tenant.id, rule.id, {"scope": "label", "value": "a:b"}, actor=ACTOR)
+    update_rule(tenant.id, rule.id, change, actor=ACTOR)
 
     assert not RuleMinute.objects.exists()
 

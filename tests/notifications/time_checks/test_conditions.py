@@ -23,6 +23,7 @@ from tests.notifications.time_checks.world import (
     running,
     unprepared,
 )
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -62,6 +63,7 @@ def test_it_opens_once_and_ends_with_its_condition(
 def test_one_alert_counts_each_task_once(alpha: Tenant):
     tasks = [unprepared(alpha, 25 + n) for n in range(3)]
     judged(alpha)
+    change_task(tasks[0].id, next_run_at=ago(-3600))
     tasks.append(unprepared(alpha, 90))
     judged(alpha)
 

@@ -128,6 +128,15 @@ def test_a_tenant_may_turn_it_off(home: Tenant, troubles: Troubles, clock: Clock
     assert told(troubles) == set()
 
 
+def test_a_rule_of_the_tenants_own_names_its_alerts(home: Tenant, troubles: Troubles, clock: Clock):
+    made = rule(home, "installation_unhealthy", urgent=False)
+    told(troubles)
+    last(clock)
+    told(troubles)
+
+    assert {(alert.rule_id, alert.urgent) for alert in Alert.objects.all()} == {(made.id, False)}
+
+
 def own(home: Tenant) -> None:
     """Let a live scheduler own every partition."""
     node, _ = SchedulerNode.objects.get_or_create(name="s1", defaults={"id": new_id(), "pid": 1})

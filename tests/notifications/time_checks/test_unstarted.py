@@ -22,6 +22,7 @@ from tests.notifications.time_checks.world import (
     due,
     judged,
     pulled,
+    rule,
     unprepared,
 )
 from tests.support.beats import silence
@@ -51,6 +52,10 @@ def beside(tenant: Tenant, status: str, **limits: int) -> None:
     due(tenant, 25)
 
 
+def without_no_worker(tenant: Tenant) -> None:
+    rule(tenant, "no_worker", built_in=True, enabled=False)
+
+
 def paused_pool(tenant: Tenant) -> None:
     pulled(tenant, 90, targets=MINUTE)
     change_pool(tenant.id, POOL, {"paused": True}, actor=ACTOR)
@@ -65,6 +70,12 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
         lambda t: unprepared(t, 18, targets={"start_within_seconds": 1}),
         LATE,
     ),
+    "of a task made, changed or resumed a moment ago": (
+        lambda t: unprepared(t, 3600, changed=15),
+        [],
+    ),
+    "of one that was so longer ago": (lambda t: unprepared(t, 3600, changed=25), LATE),
+    "prepared work of a task changed a moment ago": (lambda t: due(t, 3600, changed=15), []),
     "of a paused task": (lambda t: pause(unprepared(t, 90)), []),
     "of a task that waits for another": (waits_for_another, []),
     "before its jitter is over": (
@@ -78,7 +89,8 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
     "prepared work that no worker has taken": (lambda t: due(t, 25), LATE),
     "the same within its target": (lambda t: due(t, 70, body=once(targets=MINUTE)), []),
     "prepared work within the window": (lambda t: due(t, 15), []),
-    "handed out and not started": (lambda t: due(t, 25, "QUEUED"), LATE),
+    "handed out and not started": (lambda t: due(t, 25, "QUEUED", queued_at=ago(25)), LATE),
+    "handed out a moment ago": (lambda t: due(t, 3600, "QUEUED", queued_at=ago(15)), []),
     "started": (lambda t: due(t, 25, "RUNNING"), []),
     "on hold": (lambda t: due(t, 90, held=True), []),
     "waiting for its destination": (lambda t: due(t, 90, parked=True), []),
@@ -86,7 +98,8 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
         lambda t: beside(t, "RUNNING", executions_in_flight=1),
         [],
     ),
-    "below that limit": (lambda t: beside(t, "RUNNING", executions_in_flight=2), LATE),
+    "with half of it taken": (lambda t: beside(t, "QUEUED", executions_in_flight=2), []),
+    "below that": (lambda t: beside(t, "RUNNING", executions_in_flight=3), LATE),
     "at the rate of its tenant": (lambda t: beside(t, "QUEUED", executions_per_second=1), []),
     "asked for by a person": (lambda t: due(t, 90, trigger="manual"), []),
     "a retry": (lambda t: due(t, 90, attempt=1), []),
@@ -94,6 +107,14 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
     "for them, with a target": (both(beat_of, lambda t: pulled(t, 80, targets=MINUTE)), LATE),
     "of a pool without a worker": (lambda t: due(t, 70, pool="gpu"), NONE),
     "the same for a retry": (lambda t: due(t, 70, pool="gpu", attempt=1), NONE),
+    "of such a pool where no rule is about workers": (
+        both(without_no_worker, lambda t: due(t, 70, pool="gpu")),
+        LATE,
+    ),
+    "the same for a retry there": (
+        both(without_no_worker, lambda t: due(t, 70, pool="gpu", attempt=1)),
+        [],
+    ),
     "of such a pool within the window": (lambda t: due(t, 50, pool="gpu"), []),
     "of a pool whose worker is lost": (
         both(lambda t: silence("w1", 3600), lambda t: due(t, 70)),

@@ -34,18 +34,30 @@ def ago(seconds: float) -> datetime:
     return database_now() - timedelta(seconds=seconds)
 
 
-def unprepared(tenant: Tenant, seconds: float, body: Any = None, **parts: Any) -> Task:
-    """Make a task with an instant so long ago that no scheduler has prepared."""
+def unprepared(
+    tenant: Tenant, seconds: float, body: Any = None, *, changed: float = 86_400, **parts: Any
+) -> Task:
+    """Make a task with an instant so long ago that no scheduler has prepared.
+
+    The task was made, changed or resumed ``changed`` seconds ago.
+    """
     task = make_task(tenant, body or daily(**parts))
-    change_task(task.id, next_run_at=ago(seconds))
+    change_task(task.id, next_run_at=ago(seconds), updated_at=ago(changed))
     return task
 
 
 def due(
-    tenant: Tenant, seconds: float, status: str = "PENDING", *, body: Any = None, **columns: Any
+    tenant: Tenant,
+    seconds: float,
+    status: str = "PENDING",
+    *,
+    body: Any = None,
+    changed: float = 86_400,
+    **columns: Any,
 ) -> Execution:
     """Make an execution of a one-time task that came due so long ago."""
     made = make_execution(tenant, status, body or once())
+    Task.objects.filter(pk=made.task_id).update(updated_at=ago(changed))
     Execution.objects.filter(pk=made.pk).update(due_at=ago(seconds), **columns)
     return made
 
@@ -60,6 +72,7 @@ def running(tenant: Tenant, seconds: float, **parts: Any) -> Execution:
 def pulled(tenant: Tenant, seconds: float, **parts: Any) -> Task:
     """Make work for the tenant's own workers that came due so long ago."""
     [task] = work(tenant, **parts)
+    Task.objects.filter(pk=task.id).update(updated_at=ago(86_400))
     Execution.objects.filter(task_id=task.id).update(due_at=ago(seconds))
     return task
 
