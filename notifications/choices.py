@@ -78,7 +78,7 @@ class DeliveryStatus(models.TextChoices):
 
 
 class Suppression(models.TextChoices):
-    """Why a member was not notified by a channel."""
+    """Why a member or a shared channel was not notified."""
 
     MUTED = "muted", "Muted"
     QUIET_HOURS = "quiet_hours", "Quiet hours"
@@ -86,6 +86,7 @@ class Suppression(models.TextChoices):
     NO_SUBSCRIPTION = "no_subscription", "No browser subscribed"
     UNSUBSCRIBED = "unsubscribed", "Unsubscribed meanwhile"
     TENANT_SUSPENDED = "tenant_suspended", "Tenant suspended"
+    ACKNOWLEDGED = "acknowledged", "Acknowledged meanwhile"
 
 
 class SubscriptionStatus(models.TextChoices):

@@ -51,6 +51,8 @@ def kept_back(delivery: Delivery) -> str:
         return Suppression.MUTED
     if channel is None or not (delivery.closing or hears(channel, alert)):
         return Suppression.UNSUBSCRIBED
+    if channel.after_seconds and alert.acknowledged_at is not None and not delivery.closing:
+        return Suppression.ACKNOWLEDGED
     return ""
 
 
