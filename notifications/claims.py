@@ -195,7 +195,11 @@ def _put_off(channel_id: UUID, at: datetime) -> None:
     waiting = Delivery.objects.filter(
         alert_channel_id=channel_id, status=DeliveryStatus.PENDING, next_attempt_at__lt=at
     )
-    waiting.update(next_attempt_at=at, woken_at=None)
+    with transaction.atomic(durable=True):
+        # Rows that a recorder marks at this moment are left to it: waiting for them could deadlock.
+        free = waiting.select_for_update(skip_locked=True, no_key=True)
+        rows = list(free.values_list("pk", flat=True))
+        Delivery.objects.filter(pk__in=rows).update(next_attempt_at=at, woken_at=None)
 
 
 def _wait(attempt: int, retry_after: float | None) -> float:
