@@ -22,6 +22,7 @@ from notifications.choices import SubscriptionPause, SubscriptionStatus
 from notifications.models import EventSubscription
 from shared.actor import SYSTEM
 from shared.ids import new_id
+from tenants.models import Tenant
 
 CLAIM_FOR = timedelta(seconds=60)
 #: A receiver that took nothing for this long is sent nothing until a person resumes it.
@@ -33,11 +34,16 @@ _LONGEST_RETRY_SECONDS = 900.0
 
 
 def claim_due(*, failing: bool) -> list[EventSubscription]:
-    """Claim subscriptions that were woken, those whose receiver has failed or the others."""
+    """Claim subscriptions that were woken, those whose receiver has failed or the others.
+
+    The one that was served longest ago comes first. Nothing is sent for a suspended tenant.
+    """
     with transaction.atomic(durable=True):
         now = database_now()
         free = Q(claimed_until__isnull=True) | Q(claimed_until__lte=now)
-        due = EventSubscription.objects.select_for_update(skip_locked=True, no_key=True).filter(
+        suspended = Tenant.objects.filter(suspended_at__isnull=False)
+        locked = EventSubscription.objects.select_for_update(skip_locked=True, no_key=True)
+        due = locked.exclude(tenant_id__in=suspended.values("pk")).filter(
             free,
             status=SubscriptionStatus.ACTIVE,
             woken_at__isnull=False,
@@ -80,7 +86,8 @@ def note_taken(
     parts: dict[str, object] = {"woken_at": Now()} if more else {}
     if status is not None:
         parts |= {"answered_at": Now(), "last_status": status, "last_error": ""}
-    parts |= {"failing_since": None, "attempt_count": 0}
+    # Behind those that wait: receivers that always have more would keep them waiting for ever.
+    parts |= {"failing_since": None, "attempt_count": 0, "next_attempt_at": Now()}
     return _end_claim(subscription, **columns_of(place), **parts)
 
 

@@ -9,6 +9,7 @@ paused. Nothing is skipped.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from dataclasses import dataclass
 
@@ -43,6 +44,18 @@ _LONGEST_SECONDS = 20.0
 _GONE = 410
 
 
+class _Lane:
+    """Lets one thread of this process send; ``asked`` tells it of jobs that came meanwhile."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.asked = threading.Event()
+
+
+#: By whether receivers have failed. Slow ones must not take every thread of the system worker.
+_LANES = {failing: _Lane() for failing in (False, True)}
+
+
 @dataclass(frozen=True, slots=True)
 class _Work:
     """A claimed subscription with the page that follows its place, and what of it is sent."""
@@ -58,16 +71,27 @@ def send_due_events(*, failing: bool) -> int:
     """Send the events of subscriptions that were woken; return how many were taken.
 
     Takes the subscriptions whose receivers have failed before, or the others: one that does not
-    answer keeps only others like it waiting.
+    answer keeps only others like it waiting. Where a thread of this process sends the same kind,
+    return at once: that one takes what was woken meanwhile.
     """
-    begun, count = time.monotonic(), 0
-    while claimed := claim_due(failing=failing):
-        count += _send(claimed)
-        if time.monotonic() - begun > _LONGEST_SECONDS:
-            # Another job continues, so that other jobs of the system worker have their turn.
+    lane, begun, count = _LANES[failing], time.monotonic(), 0
+    lane.asked.set()
+    while lane.asked.is_set() and lane.lock.acquire(blocking=False):
+        try:
+            lane.asked.clear()
+            while not _is_over(begun) and (claimed := claim_due(failing=failing)):
+                count += _send(claimed)
+        finally:
+            lane.lock.release()
+        if _is_over(begun):
+            # Another job continues, so that a system worker that is to end need not wait.
             wake_event_sender(failing=failing)
             break
     return count
+
+
+def _is_over(begun: float) -> bool:
+    return time.monotonic() - begun > _LONGEST_SECONDS
 
 
 def _send(claimed: list[EventSubscription]) -> int:

@@ -6,11 +6,12 @@ Each receiver gets its events one after the other; receivers do not wait for eac
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -25,9 +26,12 @@ from shared import database_clock
 from shared.addresses import AllowList, TargetUrl
 from shared.conf import conf
 
+log = logging.getLogger(__name__)
+
 _TIMEOUT_SECONDS = 10.0
-#: No event is begun later than this after the begin of a pass, so that it ends within its claim.
-_BEGIN_WITHIN_SECONDS = 20.0
+#: No event is begun later than this after the begin of a pass, so that it ends within its claim,
+#: and receivers that answer slowly keep the others of the next pass waiting for some seconds only.
+_BEGIN_WITHIN_SECONDS = 5.0
 _CAPTURED_BYTES = 2048
 
 
@@ -56,31 +60,47 @@ class Receipt:
     retry_after: float | None = None
 
 
+class _Begin(NamedTuple):
+    """When a pass began, by the database's clock and by this process's."""
+
+    database: datetime
+    monotonic: float
+
+
 def send_parcels(parcels: Sequence[Parcel]) -> list[Receipt]:
     """Send each parcel as far as its receiver takes it; for threads without an event loop."""
-    return asyncio.run(_send_all(parcels))
+    # Asked here: the event loop must not wait for the database, and Django refuses it there.
+    return asyncio.run(_send_all(parcels, database_clock.now()))
 
 
-async def _send_all(parcels: Sequence[Parcel]) -> list[Receipt]:
+async def _send_all(parcels: Sequence[Parcel], now: datetime) -> list[Receipt]:
     guard = AddressGuard(AllowList(conf().webhook_allowed_networks))
     client = HttpClient(guard)
-    begun = time.monotonic()
+    begin = _Begin(now, time.monotonic())
     try:
-        return await asyncio.gather(*(_send(client, parcel, begun) for parcel in parcels))
+        return await asyncio.gather(*(_send(client, parcel, begin) for parcel in parcels))
     finally:
         await client.close()
         guard.close()
 
 
-async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
+async def _send(client: HttpClient, parcel: Parcel, begin: _Begin) -> Receipt:
     taken, status = 0, None
     for document in parcel.documents:
-        if time.monotonic() - begun > _BEGIN_WITHIN_SECONDS:
+        passed = time.monotonic() - begin.monotonic
+        if passed > _BEGIN_WITHIN_SECONDS:
             break
         try:
-            answer = await client.send(_request(parcel, document), tenant=str(parcel.tenant_id))
+            now = begin.database + timedelta(seconds=passed)
+            request = _request(parcel, document, int(now.timestamp()))
+            answer = await client.send(request, tenant=str(parcel.tenant_id))
         except DeliveryError as error:
             return Receipt(taken, None, f"{error.code}: {error.message}")
+        except Exception:
+            # It must not end the calls to other receivers, whose answers would be lost.
+            extra = {"subscription_id": str(parcel.subscription_id)}
+            log.exception("event_webhook.crashed", extra=extra)
+            return Receipt(taken, None, "internal: The event could not be sent.")
         status = answer.status
         if not 200 <= status < 300:
             return Receipt(taken, status, f"HTTP {status}", _retry_after(answer))
@@ -88,8 +108,8 @@ async def _send(client: HttpClient, parcel: Parcel, begun: float) -> Receipt:
     return Receipt(taken, status)
 
 
-def _request(parcel: Parcel, document: dict[str, Any]) -> Request:
-    body, now = orjson.dumps(document), int(database_clock.now().timestamp())
+def _request(parcel: Parcel, document: dict[str, Any], now: int) -> Request:
+    body = orjson.dumps(document)
     headers = [
         ("Content-Type", "application/json"),
         ("User-Agent", "Punctual-Webhooks/1"),

@@ -67,8 +67,8 @@ class FileSink:
     """Writes compressed JSON lines by tenant, day and hour, as object stores and loaders read them.
 
     ``events/tenant=<id>/date=2026-11-30/hour=08/<begin of the batch>.jsonl.gz``. Files appear
-    whole, and are never changed. The hour is that of the event, in UTC. ``cursors/<tenant>.json``
-    has the place of each tenant.
+    whole; only those of a batch that was not finished are written again. The hour is that of the
+    event, in UTC. ``cursors/<tenant>.json`` has the place of each tenant.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -189,6 +189,14 @@ EVENTS = (
         ("subscription_id", "reason"),
     ),
     LogEvent(
+        "event_webhook.crashed",
+        "error",
+        "An event could not be sent, because of an error; it is tried again.",
+        _BUG,
+        ("subscription_id",),
+        traceback=True,
+    ),
+    LogEvent(
         "event_webhook.paused",
         "warning",
         "An event subscription was paused.",

@@ -16,6 +16,7 @@ CATALOGUE = {one.name: (one.level, frozenset(one.fields), one.traceback) for one
 #: Events whose line no test looks at; a test that causes one has the mark ``logs``.
 UNSEEN: set[str] = {
     "admin_action.failed",
+    "answer_counts.held_back",
     "bulk_item.failed",
     "calendar.not_followed",
     "call_group.split",
@@ -25,6 +26,7 @@ UNSEEN: set[str] = {
     "dispatch.crashed",
     "dispatch.not_taken_back",
     "drain.without_redis",
+    "erasure.crossed",
     "erasure.not_handed_on",
     "event_webhook.failed",
     "event_webhook.paused",

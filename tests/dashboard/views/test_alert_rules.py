@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from notifications.models import AlertRule
@@ -14,7 +16,7 @@ FORM = {"name": "Billing fails", "kind": "failures_in_a_row", "scope": "all", "t
 
 
 def make(tenant, name="Billing fails", **given):
-    fields = {"kind": "failures_in_a_row", "name": name, **given}
+    fields: Any = {"kind": "failures_in_a_row", "name": name, **given}
     return create_rule(tenant.id, fields, actor=ACTOR)
 
 

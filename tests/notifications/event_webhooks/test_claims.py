@@ -7,9 +7,11 @@ from datetime import timedelta
 import pytest
 
 from executions.loop.clocks import database_now
+from notifications.event_webhooks import claims
 from notifications.event_webhooks.claims import claim_due, note_failed, note_taken, place_of
 from notifications.models import EventSubscription
 from shared.ids import new_id
+from tenants.models import Tenant
 from tests.notifications.event_webhooks.receivers import fresh, pass_time, subscribe
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,3 +75,29 @@ def test_a_removed_subscription_is_recorded_nowhere() -> None:
 
     assert not note_failed(claim, place_of(claim), "HTTP 503", status=503)
     assert not EventSubscription.objects.filter(claim_id=new_id()).exists()
+
+
+def test_the_receiver_served_longest_ago_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "_AT_ONCE", 1)
+    rows = [subscribe("https://events.example.com/x", name) for name in ("Alpha", "Beta")]
+    EventSubscription.objects.update(woken_at=database_now())
+
+    served = []
+    for _ in range(4):
+        [claim] = claim_due(failing=False)
+        note_taken(claim, place_of(claim), 200, more=True)
+        served.append(claim.pk)
+
+    assert served == [rows[0].pk, rows[1].pk] * 2
+
+
+def test_what_a_suspended_tenant_had_waiting_is_not_claimed() -> None:
+    row = subscribe("https://events.example.com/x")
+    claim = claimed()
+    note_taken(claim, place_of(claim), 200, more=True)
+    Tenant.objects.filter(pk=row.tenant_id).update(suspended_at=database_now())
+
+    assert claim_due(failing=False) == []
+
+    Tenant.objects.update(suspended_at=None)
+    assert [one.pk for one in claim_due(failing=False)] == [row.pk]

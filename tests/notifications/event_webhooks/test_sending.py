@@ -6,6 +6,7 @@ import threading
 
 import orjson
 import pytest
+from django.db import OperationalError
 from standardwebhooks.webhooks import Webhook
 
 from events.models import AuditEntry
@@ -228,3 +229,42 @@ def test_two_senders_at_once_send_each_event_once(receiver: HttpReceiver) -> Non
     assert sorted(len(one) for one in claimed) == [0, 1]
     assert sum(sending._send(one) for one in claimed) == 3
     assert received(receiver) == wanted
+
+
+def test_one_thread_sends_and_takes_what_others_were_woken_for(
+    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = subscribe(receiver.url), subscribe(receiver.url, "Beta")
+    subjects = write(first.tenant_id, "task.changed")
+    others: list[int] = []
+
+    def claim_and_be_asked(*, failing: bool) -> list[EventSubscription]:
+        found = claim_due(failing=failing)
+        if not found and not others:
+            # Too late for this look of the sender.
+            subjects.extend(write(second.tenant_id, "task.changed"))
+            others.append(send())
+        return found
+
+    monkeypatch.setattr(sending, "claim_due", claim_and_be_asked)
+
+    assert send() == 2
+
+    assert others == [0], "another job leaves it to the one that runs"
+    assert received(receiver) == subjects
+
+
+def test_a_sender_that_failed_lets_the_next_one_send(
+    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(subscribe(receiver.url).tenant_id, "task.changed")
+
+    def fail(*, failing: bool) -> list[EventSubscription]:
+        raise OperationalError("The server has gone.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(sending, "claim_due", fail)
+        with pytest.raises(OperationalError):
+            send()
+
+    assert sending.send_due_events(failing=False) == 1

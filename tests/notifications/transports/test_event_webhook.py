@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from notifications.event_webhooks.urls import parse_receiver_url
 from notifications.transports import event_webhook
 from notifications.transports.event_webhook import Parcel, Receipt, send_parcels
+from shared import database_clock
 from shared.ids import new_id
 from tests.notifications.event_webhooks.receivers import allow_loopback, closed_url
 from tests.support.http_receiver import HttpReceiver, http_receiver
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def unread_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each pass begin as that of a process which has not asked the database for long."""
+    monkeypatch.setattr(database_clock, "_measured", None)
 
 
 @pytest.fixture
@@ -68,3 +78,23 @@ def test_an_address_that_is_not_public_is_not_called() -> None:
     [receipt] = send_parcels([parcel("http://localhost:8099/", "a")])
 
     assert receipt.error.startswith("address_forbidden")
+
+
+def test_an_error_at_one_receiver_does_not_end_the_calls_to_others(
+    receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = event_webhook._request
+
+    def fail_for_one(one: Parcel, document: dict[str, Any], now: int) -> Any:
+        if document["id"] == "broken":
+            raise RuntimeError("A fault of ours.")
+        return request(one, document, now)
+
+    monkeypatch.setattr(event_webhook, "_request", fail_for_one)
+
+    broken, other = send_parcels([parcel(receiver.url, "a", "broken"), parcel(receiver.url, "b")])
+
+    assert broken == Receipt(1, None, "internal: The event could not be sent.")
+    assert other == Receipt(1, 200)
+    [line] = [one for one in caplog.records if one.msg == "event_webhook.crashed"]
+    assert line.exc_info is not None
