@@ -87,6 +87,7 @@ class Suppression(models.TextChoices):
     UNSUBSCRIBED = "unsubscribed", "Unsubscribed meanwhile"
     TENANT_SUSPENDED = "tenant_suspended", "Tenant suspended"
     ACKNOWLEDGED = "acknowledged", "Acknowledged meanwhile"
+    NOT_TOLD = "not_told", "Its beginning was not told"
 
 
 class SubscriptionStatus(models.TextChoices):

@@ -96,7 +96,13 @@ def test_a_channel_without_a_free_thread_is_put_off_and_members_are_not(
     has_failed: bool, threads: str, woken: list[UUID]
 ) -> None:
     [delivery] = owed(1)
-    make_member(delivery.alert.tenant)
+    mail = Delivery.objects.create(
+        alert=delivery.alert,
+        membership=make_member(delivery.alert.tenant),
+        channel="email",
+        notice_number=1,
+        next_attempt_at=delivery.created_at,
+    )
     Delivery.objects.update(woken_at=delivery.created_at)
     if has_failed:
         AlertChannel.objects.update(failed_at=delivery.created_at)
@@ -106,7 +112,7 @@ def test_a_channel_without_a_free_thread_is_put_off_and_members_are_not(
         taken += 1
     try:
         assert send_delivery(delivery.pk) is None
-        with turn_of(uuid4()) as turn:
+        with turn_of(mail.pk) as turn:
             assert turn.granted
     finally:
         for _ in range(taken):

@@ -1,4 +1,4 @@
-# Another reason why a channel was not told; the table stays as it is.
+# Further reasons why a channel was not told; the table stays as it is.
 
 from django.db import migrations, models
 
@@ -21,6 +21,7 @@ class Migration(migrations.Migration):
                     ("unsubscribed", "Unsubscribed meanwhile"),
                     ("tenant_suspended", "Tenant suspended"),
                     ("acknowledged", "Acknowledged meanwhile"),
+                    ("not_told", "Its beginning was not told"),
                 ],
                 default="",
                 max_length=20,
