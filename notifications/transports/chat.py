@@ -233,12 +233,12 @@ def _parsed(url: str) -> tuple[str, dict[str, Any]]:
 
 
 def _read(service: Service, reader: str, url: str) -> dict[str, Any] | None:
-    """Return the parts of the URL by a reader of the library; None where it takes none."""
+    """Return the parts of the URL by a reader of the library, or None; raise UrlError."""
     try:
         found: dict[str, Any] | None = getattr(_class_of(service), reader)(url)
-    except Exception:
+    except Exception as error:
         # It stumbles over some malformed URLs; its texts may repeat a token.
-        return None
+        raise UrlError("url_invalid", f"{service.title} does not take this URL.") from error
     return found
 
 

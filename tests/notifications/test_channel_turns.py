@@ -89,9 +89,7 @@ def test_a_channel_that_goes_on_failing_is_tried_ever_more_seldom() -> None:
     assert (second.next_attempt_at - second.created_at).total_seconds() > 400
 
 
-@pytest.mark.parametrize(
-    ("has_failed", "threads"), [(False, "_SENDING"), (True, "_TRYING_AGAIN")]
-)
+@pytest.mark.parametrize(("has_failed", "threads"), [(False, "_SENDING"), (True, "_TRYING_AGAIN")])
 def test_a_channel_without_a_free_thread_is_put_off_and_members_are_not(
     has_failed: bool, threads: str, woken: list[UUID]
 ) -> None:
@@ -135,9 +133,7 @@ def test_senders_leave_a_thread_of_a_system_worker_free() -> None:
     assert sum(room._initial_value for room in rooms) < _SYSTEM_THREADS
 
 
-def test_who_has_sent_wakes_the_next(
-    monkeypatch: pytest.MonkeyPatch, woken: list[UUID]
-) -> None:
+def test_who_has_sent_wakes_the_next(monkeypatch: pytest.MonkeyPatch, woken: list[UUID]) -> None:
     allow_loopback(monkeypatch)
     with http_receiver() as receiver:
         first, second = owed(2, receiver.url)
