@@ -23,6 +23,7 @@ from notifications.models import AlertChannel, AlertRule
 from notifications.services import channels as services
 from notifications.services.channel_sending import send_channel_trial
 from notifications.transports.chat import title_of
+from shared.duration_words import duration_text
 from shared.exceptions import InvalidInput, PunctualError
 from tenants.choices import Role
 
@@ -40,7 +41,7 @@ def channels(request: ConsoleRequest) -> HttpResponse:
     shown = read_page(found, read_filters(request, {}), order=("name", "id"))
     for row in shown["rows"]:
         row.service_title = title_of(row.service)
-        row.minutes = _minutes(row)
+        row.waits = duration_text(row.after_seconds * 1000)
         row.rule_names = [one.rule.name for one in row.rules.all()]
     return render(request, "dashboard/channels.html", shown)
 

@@ -81,10 +81,13 @@ def test_the_test_button_shows_the_real_answer(browser, alpha, monkeypatch):
         made = make_channel(alpha, url=receiver.url)
         receiver.body = b"got it"
         taken = client.post(f"{PATH}/{made.pk}/test", follow=True)
+        # The page's script opens the list, which shows the message.
+        by_script = client.post(f"{PATH}/{made.pk}/test", headers={"X-Form": "1"})
         receiver.status, receiver.body = 404, b"no_such_hook"
         refused = client.post(f"{PATH}/{made.pk}/test", follow=True)
 
     assert "HTTP 200: got it" in taken.text
+    assert by_script.json() == {"location": PATH}
     assert "HTTP 404. It said: no_such_hook" in refused.text
 
 
@@ -105,7 +108,7 @@ def test_a_time_that_is_no_whole_minute_stays_when_the_form_is_saved(browser, al
     refused = client.post(f"{PATH}/{made.pk}", {**FORM, "after_minutes": "soon"})
 
     assert 'value="1.6667"' in shown
-    assert "after 1.6667 min" in client.get(PATH).text
+    assert "after 1 m 40 s unacknowledged" in client.get(PATH).text
     assert AlertChannel.objects.get().after_seconds == 100
     assert 'id="after_minutes-error"' in refused.text
 
