@@ -8,7 +8,7 @@ more to channels whose last message failed; the rest stays free for mails and ot
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,8 +25,9 @@ from notifications.models import Delivery
 
 log = logging.getLogger(__name__)
 
-_SENDING = BoundedSemaphore(2)
-_TRYING_AGAIN = BoundedSemaphore(1)
+THREADS, THREADS_AFTER_FAILURE = 2, 1
+_SENDING = BoundedSemaphore(THREADS)
+_TRYING_AGAIN = BoundedSemaphore(THREADS_AFTER_FAILURE)
 #: A message that finds all of these threads taken is tried again after this long.
 _PUT_OFF = timedelta(seconds=1)
 _PUT_OFF_AFTER_FAILURE = timedelta(seconds=5)
@@ -77,7 +78,7 @@ def wake_next(channel_id: UUID) -> None:
         log.warning("deliveries.held_back", extra={"reason": str(error), "count": 1})
 
 
-def one_of_each_channel(rows: list[tuple[UUID, UUID | None]]) -> list[UUID]:
+def one_of_each_channel(rows: Sequence[tuple[UUID, UUID | None]]) -> list[UUID]:
     """Return the deliveries to wake senders for: the first of each channel, and all of members."""
     seen: set[UUID] = set()
     chosen = []

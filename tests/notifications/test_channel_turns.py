@@ -129,8 +129,8 @@ def test_a_channel_without_a_free_thread_is_put_off_and_members_are_not(
 def test_senders_leave_a_thread_of_a_system_worker_free() -> None:
     from launcher.management.commands.run_worker import _SYSTEM_THREADS
 
-    rooms = (channel_turns._SENDING, channel_turns._TRYING_AGAIN)
-    assert sum(room._initial_value for room in rooms) < _SYSTEM_THREADS
+    taken = channel_turns.THREADS + channel_turns.THREADS_AFTER_FAILURE
+    assert taken < _SYSTEM_THREADS
 
 
 def test_who_has_sent_wakes_the_next(monkeypatch: pytest.MonkeyPatch, woken: list[UUID]) -> None:
