@@ -1,4 +1,4 @@
-"""Reads Retry-After: how long a receiver wants to be left alone. Pure."""
+"""Reads Retry-After: how long a receiver wants to be left alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+
+from delivery.http_messages import Response
 
 MAX_RETRY_AFTER_SECONDS = 86_400
 #: Whole numbers are what RFC 9110 has, but receivers also send fractions.
@@ -24,6 +26,14 @@ def parse_retry_after(value: str, now: datetime) -> float | None:
     text = value.strip(" \t")
     seconds = _of_number(float(text), now) if _NUMBER.fullmatch(text) else _of_date(text, now)
     return None if seconds is None else min(max(seconds, 0.0), float(MAX_RETRY_AFTER_SECONDS))
+
+
+def asked_by(response: Response) -> float | None:
+    """Return what an answer asks for that has just come, in seconds; None where it asks nothing."""
+    for name, value in response.headers:
+        if name.lower() == "retry-after":
+            return parse_retry_after(value, datetime.now(UTC))
+    return None
 
 
 def _of_number(number: float, now: datetime) -> float:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from urllib.parse import unquote
 
 from delivery.errors import DeliveryError
 from delivery.http_messages import Response
-from delivery.retry_after import parse_retry_after
+from delivery.retry_after import asked_by
 from notifications.plain_text import excerpt, one_line
 from notifications.transports.errors import TransportError
 from shared.redaction import MASK
@@ -63,7 +62,7 @@ def refusal_of(answer: Answer, response: Response) -> TransportError:
     return TransportError(
         f"The channel answered HTTP {answer.status}.{said}",
         permanent=not temporary,
-        retry_after=_retry_after(response) if temporary else None,
+        retry_after=asked_by(response) if temporary else None,
         answer=answer,
     )
 
@@ -72,10 +71,3 @@ def unreached(error: DeliveryError) -> TransportError:
     """Return the error of a call that had no complete answer."""
     permanent = error.code == "address_forbidden"
     return TransportError(f"The channel was not reached: {error.message}", permanent=permanent)
-
-
-def _retry_after(response: Response) -> float | None:
-    for name, value in response.headers:
-        if name.lower() == "retry-after":
-            return parse_retry_after(value, datetime.now(UTC))
-    return None

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,8 +19,8 @@ import orjson
 from delivery.address_guard import AddressGuard
 from delivery.errors import DeliveryError
 from delivery.http_client import HttpClient
-from delivery.http_messages import Request, Response
-from delivery.retry_after import parse_retry_after
+from delivery.http_messages import Request
+from delivery.retry_after import asked_by
 from delivery.signing import sign
 from shared import database_clock
 from shared.addresses import AllowList, TargetUrl
@@ -103,7 +103,7 @@ async def _send(client: HttpClient, parcel: Parcel, begin: _Begin) -> Receipt:
             return Receipt(taken, None, "internal: The event could not be sent.")
         status = answer.status
         if not 200 <= status < 300:
-            return Receipt(taken, status, f"HTTP {status}", _retry_after(answer))
+            return Receipt(taken, status, f"HTTP {status}", asked_by(answer))
         taken += 1
     return Receipt(taken, status)
 
@@ -127,10 +127,3 @@ def _request(parcel: Parcel, document: dict[str, Any], now: int) -> Request:
         timeout=_TIMEOUT_SECONDS,
         capture_bytes=_CAPTURED_BYTES,
     )
-
-
-def _retry_after(answer: Response) -> float | None:
-    for name, value in answer.headers:
-        if name.lower() == "retry-after":
-            return parse_retry_after(value, datetime.now(UTC))
-    return None

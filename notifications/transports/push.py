@@ -8,14 +8,13 @@ the import takes half a second, and a process that sends no push need not wait f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import orjson
 
 from delivery.errors import DeliveryError
 from delivery.http_messages import Request, Response
 from delivery.one_call import call_once
-from delivery.retry_after import parse_retry_after
+from delivery.retry_after import asked_by
 from notifications.transports.errors import TransportError
 from notifications.transports.vapid import authorization
 from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
@@ -113,12 +112,5 @@ def _judge(response: Response) -> None:
     raise TransportError(
         f"The push service answered HTTP {status}.",
         permanent=not temporary,
-        retry_after=_retry_after(response) if temporary else None,
+        retry_after=asked_by(response) if temporary else None,
     )
-
-
-def _retry_after(response: Response) -> float | None:
-    for name, value in response.headers:
-        if name.lower() == "retry-after":
-            return parse_retry_after(value, datetime.now(UTC))
-    return None

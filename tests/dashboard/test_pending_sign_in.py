@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -60,12 +61,12 @@ def test_the_id_of_the_session_changes_at_both_steps(ann, waiting):
     assert client.session.session_key != before
 
 
-def test_the_wait_for_the_code_ends_after_five_minutes(ann, waiting, monkeypatch):
+def test_the_wait_for_the_code_ends_after_five_minutes(ann, waiting):
     client, secret = waiting
-    now = time.time()
-    monkeypatch.setattr("dashboard.pending_sign_in.time.time", lambda: now + 301)
+    code = code_of(ann, secret)
 
-    answer = client.post("/login/code", {"code": code_of(ann, secret)})
+    with time_machine.travel(datetime.now(UTC) + timedelta(seconds=301)):
+        answer = client.post("/login/code", {"code": code})
 
     assert answer.url == "/login"
     assert client.get("/pulse").status_code == 302

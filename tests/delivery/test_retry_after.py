@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery.retry_after import parse_retry_after
+from delivery.http_messages import Response
+from delivery.retry_after import asked_by, parse_retry_after
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 UNIX = int(NOW.timestamp())
@@ -68,3 +69,12 @@ def test_a_date_that_no_clock_can_reach_means_nothing():
 def test_a_long_value_without_sense_is_read_once(text: str):
     """A receiver chooses it; reading it in every way that it could be read would take hours."""
     assert parse_retry_after(text, NOW) is None
+
+
+def test_an_answer_asks_by_its_header_in_any_spelling():
+    def answer(*headers: tuple[str, str]) -> Response:
+        return Response(429, [("Date", "x"), *headers], b"", False, {}, "192.0.2.1")
+
+    assert asked_by(answer(("retry-AFTER", "7"), ("Retry-After", "9"))) == 7
+    assert asked_by(answer(("Retry-After", "soon"))) is None
+    assert asked_by(answer()) is None

@@ -26,6 +26,8 @@ STORED = {
     "bulk_payload_context": b"bulk_job:x",
     "push_subscription_context": b"push:x",
     "alert_channel_context": b"alert-channel:x",
+    "event_subscription_context": b"event-subscription:x",
+    "push_endpoint_context": b"push-endpoint:x",
     "idempotency_context": b"idempotency:t:x",
     "retry_context": b"retry:x",
     "signal_context": b"signal:x",
