@@ -122,12 +122,17 @@ Act = Callable[..., Done]
 
 
 def page(role: str = Role.VIEWER) -> Callable[[View], View]:
-    """Wrap a view ``(request, **captured)``; ``request.visitor`` is set."""
+    """Wrap a view ``(request, **captured)``; ``request.visitor`` is set.
+
+    A redirect of a form that the page's script has sent is answered as the script reads it.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
         def shown(request: HttpRequest, **captured: Any) -> HttpResponse:
-            return _guarded(request, role, lambda: view(request, **captured))
+            answer = _guarded(request, role, lambda: view(request, **captured))
+            by_script = request.method == "POST" and is_by_script(request)
+            return answer_script(answer) if by_script else answer
 
         return shown
 

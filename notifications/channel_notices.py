@@ -21,6 +21,8 @@ from tenants.suspension import suspended_tenants
 #: Single messages to a chat within a digest period; further ones are bundled into one.
 SINGLE_MESSAGES = 10
 _NOT_TOLD = {DeliveryStatus.FAILED, DeliveryStatus.SUPPRESSED}
+#: What kept an escalation back until a person takes it away; then the alert may escalate again.
+_FOR_A_WHILE = (Suppression.MUTED, Suppression.ACKNOWLEDGED)
 #: An alert and a channel.
 _Told = tuple[UUID, UUID]
 
@@ -85,6 +87,7 @@ class _Planner:
         self._recent = _recent_messages(chats, now)
         self._bundle_at = _bundles(chats, closing=closing)
         self._told = _told(alerts)
+        self._numbers = _numbers(alerts)
         self._waiting = {
             pair for pair, statuses in self._told.items() if DeliveryStatus.PENDING in statuses
         }
@@ -101,15 +104,20 @@ class _Planner:
         """Yield the delivery to each channel that has waited long enough without being told."""
         for alert in self._alerts:
             for channel in self._channels:
-                untold = (alert.pk, channel.pk) not in self._told
-                if channel.tenant_id != alert.tenant_id or not (untold and hears(channel, alert)):
+                if channel.tenant_id != alert.tenant_id or not hears(channel, alert):
                     continue
                 opened = alert.created_at + timedelta(seconds=channel.after_seconds)
                 at = max(opened, alert.muted_until or opened)
-                if at <= self._now:
-                    yield self._delivery(alert, channel)
-                elif alert.next_notice_at is not None:
+                if at > self._now and alert.next_notice_at is not None:
                     alert.next_notice_at = min(alert.next_notice_at, at)
+                elif at <= self._now and (alert.pk, channel.pk) not in self._told:
+                    yield self._escalated(alert, channel)
+
+    def _escalated(self, alert: Alert, channel: AlertChannel) -> Delivery:
+        # A notice that was kept back has had the number.
+        if self._numbers.get((alert.pk, channel.pk), 0) >= alert.notice_number:
+            alert.notice_number += 1
+        return self._delivery(alert, channel)
 
     def _has_news(self, alert: Alert, channel: AlertChannel) -> bool:
         pair = (alert.pk, channel.pk)
@@ -175,13 +183,24 @@ def _bundles(channels: Sequence[UUID], *, closing: bool) -> dict[UUID, datetime]
 
 
 def _told(alerts: Sequence[Alert]) -> dict[_Told, set[str]]:
-    """Return the states of the messages of each alert to each channel."""
+    """Return the states of the messages of each alert to each channel.
+
+    Those that an acknowledgement or a mute kept back are left out.
+    """
     rows = Delivery.objects.filter(alert__in=alerts, alert_channel__isnull=False, closing=False)
+    rows = rows.exclude(status=DeliveryStatus.SUPPRESSED, reason__in=_FOR_A_WHILE)
     found: dict[_Told, set[str]] = {}
     for alert, channel, status in rows.values_list("alert_id", "alert_channel_id", "status"):
         if channel is not None:
             found.setdefault((alert, channel), set()).add(status)
     return found
+
+
+def _numbers(alerts: Sequence[Alert]) -> dict[_Told, int]:
+    """Return the highest number of a notice of each alert to each channel."""
+    rows = Delivery.objects.filter(alert__in=alerts, alert_channel__isnull=False)
+    found = rows.values_list("alert_id", "alert_channel_id").annotate(highest=Max("notice_number"))
+    return {(alert, channel): highest for alert, channel, highest in found if channel is not None}
 
 
 def _shown(alerts: Sequence[Alert]) -> dict[_Told, int]:

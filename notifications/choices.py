@@ -80,7 +80,7 @@ class DeliveryStatus(models.TextChoices):
 
 
 class Suppression(models.TextChoices):
-    """Why a member was not notified by a channel."""
+    """Why a member or a shared channel was not notified."""
 
     MUTED = "muted", "Muted"
     QUIET_HOURS = "quiet_hours", "Quiet hours"
@@ -88,6 +88,8 @@ class Suppression(models.TextChoices):
     NO_SUBSCRIPTION = "no_subscription", "No browser subscribed"
     UNSUBSCRIBED = "unsubscribed", "Unsubscribed meanwhile"
     TENANT_SUSPENDED = "tenant_suspended", "Tenant suspended"
+    ACKNOWLEDGED = "acknowledged", "Acknowledged meanwhile"
+    NOT_TOLD = "not_told", "Its beginning was not told"
 
 
 class SubscriptionStatus(models.TextChoices):

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
 from executions.ledger import totals
 from executions.loop.clocks import database_now
 from notifications.choices import UNFINISHED, DeliveryStatus
-from notifications.models import Delivery
+from notifications.models import AlertChannel, Delivery
 from notifications.transports.errors import TransportError
 from shared.conf import conf
 from shared.ids import new_id
@@ -33,6 +33,8 @@ GIVE_UP_AFTER = timedelta(hours=24)
 _FIRST_RETRY_SECONDS = 5.0
 _LONGEST_RETRY_SECONDS = 900.0
 _LARGEST_BUNDLE = 500
+#: A message that a channel did not take is tried behind the others that wait for the channel.
+_BEHIND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,16 @@ def counted_as(channel: str, status: str) -> str:
 
 
 def claim_delivery(delivery_id: UUID) -> Claim | None:
-    """Claim a delivery and the others of its bundle; None when it is not due or is claimed."""
+    """Claim a delivery and the others of its bundle; None when it is not due or is claimed.
+
+    Also None while another message to its shared channel is under way.
+    """
     with transaction.atomic(durable=True):
         now = database_now()
-        rows = list(_bundle_of(delivery_id, now).order_by("id")[:_LARGEST_BUNDLE])
+        asked = Delivery.objects.filter(pk=delivery_id).first()
+        if asked is None or _is_busy(asked.alert_channel_id, now):
+            return None
+        rows = list(_bundle_of(asked, now).order_by("id")[:_LARGEST_BUNDLE])
         if delivery_id not in {row.pk for row in rows}:
             return None
         known = [row.message_id for row in rows if row.message_id]
@@ -140,7 +148,10 @@ def failed(claim: Claim, error: TransportError) -> DeliveryStatus:
         text = f"Given up after 24 hours. {error.message}" if too_old else error.message
         finish(claim, claim.deliveries, DeliveryStatus.FAILED, error=text[:500])
         return DeliveryStatus.FAILED
-    at = now + timedelta(seconds=_wait(first.attempt_count, error.retry_after))
+    at = now + timedelta(seconds=_wait(_failures_of(first), error.retry_after))
+    if first.alert_channel_id is not None:
+        _put_off(first.alert_channel_id, at)
+        at += _BEHIND
     finish(
         claim,
         claim.deliveries,
@@ -159,18 +170,49 @@ def note_reached(claim: Claim, reached: list[UUID]) -> None:
         _mine(claim, delivery).update(reached=reached, claimed_until=until)
 
 
+def _is_busy(channel_id: UUID | None, now: datetime) -> bool:
+    """Return whether a message to the shared channel is under way; lock the channel's row."""
+    if channel_id is None:
+        return False
+    # The race: two senders that would each find none under way.
+    list(AlertChannel.objects.select_for_update(no_key=True).filter(pk=channel_id).only("pk"))
+    under_way = Delivery.objects.filter(alert_channel_id=channel_id, claimed_until__gt=now)
+    return under_way.filter(status=DeliveryStatus.SENDING).exists()
+
+
+def _failures_of(delivery: Delivery) -> int:
+    """Return how often to double the wait: for a channel that fails, as all that is owed to it."""
+    channel = delivery.alert_channel
+    if channel is None or channel.failed_at is None:
+        return delivery.attempt_count
+    owed = Delivery.objects.filter(alert_channel=channel, status__in=UNFINISHED)
+    most: int | None = owed.aggregate(most=Max("attempt_count"))["most"]
+    return most or delivery.attempt_count
+
+
+def _put_off(channel_id: UUID, at: datetime) -> None:
+    """Let what is owed to a channel wait: each message would keep a sender until its time-out."""
+    waiting = Delivery.objects.filter(
+        alert_channel_id=channel_id, status=DeliveryStatus.PENDING, next_attempt_at__lt=at
+    )
+    with transaction.atomic(durable=True):
+        # Rows that a recorder marks at this moment are left to it: waiting for them could deadlock.
+        free = waiting.select_for_update(skip_locked=True, no_key=True)
+        rows = list(free.values_list("pk", flat=True))
+        Delivery.objects.filter(pk__in=rows).update(next_attempt_at=at, woken_at=None)
+
+
 def _wait(attempt: int, retry_after: float | None) -> float:
     longest = min(_LONGEST_RETRY_SECONDS, _FIRST_RETRY_SECONDS * 2.0 ** min(attempt - 1, 20))
     spread = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, no secret
     return max(spread, min(retry_after or 0.0, _LONGEST_RETRY_SECONDS))
 
 
-def _bundle_of(delivery_id: UUID, now: datetime) -> QuerySet[Delivery]:
+def _bundle_of(asked: Delivery, now: datetime) -> QuerySet[Delivery]:
     """Return the delivery, or all of its bundle, locked; other senders skip locked rows."""
     due = Delivery.objects.select_for_update(skip_locked=True, no_key=True).filter(claimable(now))
-    asked = Delivery.objects.filter(pk=delivery_id).first()
-    if asked is None or not asked.bundled:
-        return due.filter(pk=delivery_id)
+    if not asked.bundled:
+        return due.filter(pk=asked.pk)
     same = ("membership_id", "alert_channel_id", "channel", "closing")
     return due.filter(bundled=True, **{name: getattr(asked, name) for name in same})
 

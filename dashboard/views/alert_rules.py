@@ -92,11 +92,17 @@ def _row(rule: AlertRule, names: dict[str, str]) -> dict[str, Any]:
         "opens": facts.opens,
         "covers": "all tasks" if rule.scope == RuleScope.ALL else names.get(rule.value, rule.value),
         "threshold": rule.threshold if facts.threshold else None,
-        "window": duration_text(rule.window_seconds * 1000 if facts.window else None),
+        "window": _window(rule),
         "urgent": rule.urgent,
         "enabled": rule.enabled,
         "built_in": rule.built_in,
     }
+
+
+def _window(rule: AlertRule) -> str:
+    if KINDS[rule.kind].window and not rule.window_seconds:
+        return "at once"
+    return duration_text(rule.window_seconds * 1000 if KINDS[rule.kind].window else None)
 
 
 def _given(request: HttpRequest, found: AlertRule | None = None) -> RuleFields:

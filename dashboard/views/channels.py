@@ -23,10 +23,12 @@ from notifications.models import AlertChannel, AlertRule
 from notifications.services import channels as services
 from notifications.services.channel_sending import send_channel_trial
 from notifications.transports.chat import title_of
+from shared.duration_words import duration_text
 from shared.exceptions import InvalidInput, PunctualError
 from tenants.choices import Role
 
-_MINUTES = re.compile(r"[0-9]{1,5}", re.ASCII)
+#: Four decimals of a minute say each second.
+_MINUTES = re.compile(r"[0-9]{1,5}(\.[0-9]{1,4})?", re.ASCII)
 #: What the form calls fields of the body.
 _FIELDS = {"url": "channel_url", "after_seconds": "after_minutes"}
 _VERSION = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -39,6 +41,8 @@ def channels(request: ConsoleRequest) -> HttpResponse:
     shown = read_page(found, read_filters(request, {}), order=("name", "id"))
     for row in shown["rows"]:
         row.service_title = title_of(row.service)
+        row.waits = duration_text(row.after_seconds * 1000)
+        row.rule_names = [one.rule.name for one in row.rules.all()]
     return render(request, "dashboard/channels.html", shown)
 
 
@@ -112,7 +116,13 @@ def _body(request: ConsoleRequest) -> dict[str, Any]:
 def _seconds(request: ConsoleRequest) -> Any:
     """Return the minutes of the form in seconds, or the text where it is no number."""
     minutes = request.POST.get("after_minutes", "").strip() or "0"
-    return int(minutes) * 60 if _MINUTES.fullmatch(minutes) else minutes
+    return round(float(minutes) * 60) if _MINUTES.fullmatch(minutes) else minutes
+
+
+def _minutes(channel: AlertChannel) -> str:
+    """Return the minutes before an alert escalates to the channel, or ""."""
+    minutes = f"{channel.after_seconds / 60:.4f}".rstrip("0").rstrip(".")
+    return minutes if channel.after_seconds else ""
 
 
 def _form(
@@ -161,7 +171,7 @@ def _fields_of(found: AlertChannel | None) -> dict[str, Any]:
         "kind": channel.kind,
         "kinds": channel.kinds,
         "rules": rules,
-        "after_minutes": channel.after_seconds // 60 or "",
+        "after_minutes": _minutes(channel),
     }
 
 

@@ -13,7 +13,7 @@ from events import audit
 from executions.loop.clocks import database_now
 from notifications.channel_messages import document_of, text_of
 from notifications.channel_notices import hears
-from notifications.choices import ChannelKind, Suppression
+from notifications.choices import ChannelKind, DeliveryStatus, Suppression
 from notifications.claims import Claim
 from notifications.limits import count_channel_test
 from notifications.links import page
@@ -51,7 +51,19 @@ def kept_back(delivery: Delivery) -> str:
         return Suppression.MUTED
     if channel is None or not (delivery.closing or hears(channel, alert)):
         return Suppression.UNSUBSCRIBED
+    if channel.after_seconds and alert.acknowledged_at is not None and not delivery.closing:
+        return Suppression.ACKNOWLEDGED
+    if delivery.closing and delivery.notice_number > 1 and not _was_told(delivery):
+        return Suppression.NOT_TOLD
     return ""
+
+
+def _was_told(delivery: Delivery) -> bool:
+    """Return whether an earlier notice of the alert has reached the channel."""
+    earlier = Delivery.objects.filter(
+        alert_id=delivery.alert_id, alert_channel_id=delivery.alert_channel_id, closing=False
+    )
+    return earlier.filter(status=DeliveryStatus.SENT).exists()
 
 
 def send_to_channel(claim: Claim) -> str:

@@ -19,6 +19,7 @@ from django.db.models import Q
 from events import audit
 from executions.loop.clocks import database_now
 from notifications.broker import wake_sender
+from notifications.channel_turns import one_of_each_channel, turn_of, wake_next
 from notifications.choices import Channel, DeliveryStatus, Suppression
 from notifications.claims import (
     Claim,
@@ -58,6 +59,14 @@ _next_prune = 0.0
 
 def send_delivery(delivery_id: UUID) -> str | None:
     """Send a delivery that is due; return its new status, or None without a claim on it."""
+    with turn_of(delivery_id) as turn:
+        status = _send(delivery_id) if turn.granted else None
+    if status is not None and turn.channel_id is not None:
+        wake_next(turn.channel_id)
+    return status
+
+
+def _send(delivery_id: UUID) -> str | None:
     claim = claim_delivery(delivery_id)
     if claim is None:
         return None
@@ -90,9 +99,11 @@ def wake_due_deliveries() -> float:
     due = Delivery.objects.filter(claimable(now)).filter(
         Q(woken_at__isnull=True) | Q(woken_at__lte=now - _WOKEN_FOR)
     )
-    ids = list(due.order_by("next_attempt_at").values_list("id", flat=True)[:_WAKE_AT_ONCE])
+    found = due.order_by("next_attempt_at").values_list("id", "alert_channel_id")
+    rows = list(found[:_WAKE_AT_ONCE])
+    ids = [delivery_id for delivery_id, _ in rows]
     try:
-        for delivery_id in ids:
+        for delivery_id in one_of_each_channel(rows):
             wake_sender(delivery_id)
     except redis.ConnectionError as error:
         log.warning("deliveries.held_back", extra={"reason": str(error), "count": len(ids)})

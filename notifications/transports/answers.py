@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from delivery.errors import DeliveryError
 from delivery.http_messages import Response
@@ -17,7 +18,8 @@ SHOWN = 200
 #: Answers other than those of a failed server after which another try may help.
 _TEMPORARY = frozenset({408, 425, 429})
 #: Parts of a URL that are long enough to be a token.
-_TOKEN = re.compile(r"[A-Za-z0-9_~.+-]{6,}")
+_SHORTEST = 6
+_TOKEN = re.compile(rf"[A-Za-z0-9_~.+-]{{{_SHORTEST},}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,13 @@ def without_parts_of(url: str, text: str) -> str:
     # A webhook's host is shown anyway; in the URL of a service the same place may hold a token.
     plain = url.lower().startswith(("http://", "https://"))
     _, slash, path = behind.partition("/") if plain else ("", "/", behind)
-    tokens = set(_TOKEN.findall(f"{login} {path}" if slash else login))
+    secret = f"{login} {path}" if slash else login
+    # The other side repeats a token as it was sent, or decoded.
+    tokens = {*_TOKEN.findall(secret), *_TOKEN.findall(unquote(secret))}
+    tokens |= {unquote(part) for part in re.split(r"[\s/?&=:@#]+", secret) if "%" in part}
     for token in sorted(tokens, key=len, reverse=True):
-        text = text.replace(token, MASK)
+        if len(token) >= _SHORTEST:
+            text = text.replace(token, MASK)
     return text
 
 

@@ -14,13 +14,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from notifications.transports.answers import Answer, answer_of, refusal_of, without_parts_of
 from notifications.transports.errors import TransportError
-from notifications.transports.guarded_requests import Exchange, GuardedRequests, exchange
 from shared.addresses import UrlError
 from shared.conf import conf
+
+if TYPE_CHECKING:
+    from notifications.transports.guarded_requests import Exchange
 
 MAX_URL_LENGTH = 2048
 #: Options of a URL that say where within the service a message goes, or how urgent it is.
@@ -136,6 +138,9 @@ def read_chat_url(url: str) -> ChatPlace:
 
 def send_chat(url: str, message: ChatMessage) -> Answer:
     """Hand the message to the service and return its answer; raise TransportError."""
+    # The library is loaded where a message is sent, not in each process that plans notices.
+    from notifications.transports.guarded_requests import exchange
+
     try:
         _, plugin = _plugin_of(url, {"{alert}": message.alert_id})
     except UrlError as error:
@@ -199,8 +204,13 @@ def _plugin_of(url: str, names: Mapping[str, str]) -> tuple[str, Any]:
         raise UrlError("url_invalid", text) from error
     if receivers != 1:
         raise UrlError("url_invalid", "Name one receiver. Add a channel for each further one.")
-    plugin.redirects, plugin.request_rate_per_sec = False, 0
+    # Our retries are rows: a service that wants fewer messages must not hold a sender asleep.
+    plugin.throttle = _do_not_wait
     return scheme, plugin
+
+
+def _do_not_wait(*_: Any, **parts: Any) -> None:
+    """Take the place of the library's sleep."""
 
 
 def _parsed(url: str) -> tuple[str, dict[str, Any]]:
@@ -208,11 +218,11 @@ def _parsed(url: str) -> tuple[str, dict[str, Any]]:
     scheme = url.partition("://")[0].lower()
     if scheme == "https":
         for own, service in SERVICES.items():
-            found = _class_of(service).parse_native_url(url)
+            found = _read(service, "parse_native_url", url)
             if found:
                 return own, found
     elif scheme in SERVICES:
-        found = _class_of(SERVICES[scheme]).parse_url(url)
+        found = _read(SERVICES[scheme], "parse_url", url)
         if found:
             return scheme, found
         message = f"{SERVICES[scheme].title} does not take this URL."
@@ -220,6 +230,16 @@ def _parsed(url: str) -> tuple[str, dict[str, Any]]:
     known = ", ".join(f"{one}://" for one in SERVICES)
     message = f"No known service. Give its own https URL, or one that begins with {known}."
     raise UrlError("service_unknown", message)
+
+
+def _read(service: Service, reader: str, url: str) -> dict[str, Any] | None:
+    """Return the parts of the URL by a reader of the library, or None; raise UrlError."""
+    try:
+        found: dict[str, Any] | None = getattr(_class_of(service), reader)(url)
+    except Exception as error:
+        # It stumbles over some malformed URLs; its texts may repeat a token.
+        raise UrlError("url_invalid", f"{service.title} does not take this URL.") from error
+    return found
 
 
 def _check_options(parsed: Mapping[str, Any]) -> None:
@@ -244,6 +264,8 @@ def _check_host(plugin: Any) -> None:
 @cache
 def _class_of(service: Service) -> Any:
     """Return the service's class, its module bound to our client."""
+    from notifications.transports.guarded_requests import GuardedRequests
+
     # Its lines may have parts of URLs.
     library = logging.getLogger("apprise")
     library.propagate = False

@@ -22,7 +22,6 @@ from delivery.one_call import call_once
 from notifications.transports.answers import unreached
 from notifications.transports.errors import TransportError
 from notifications.transports.webhook import (
-    CAPTURED_BYTES,
     TIMEOUT_SECONDS,
     allowed_networks,
     check_webhook_url,
@@ -31,6 +30,9 @@ from notifications.transports.webhook import (
 #: Calls of one message; some services look a name up first. With the time-out of each they end
 #: before a sender's claim does.
 MOST_CALLS = 4
+#: Of an answer. Services read theirs as JSON, and some repeat the whole message in it.
+CAPTURED_BYTES = 65_536
+_TOO_MANY_REQUESTS = 429
 #: Asked for by services; our client sets its own for every call.
 _IGNORED = frozenset({"verify", "timeout", "allow_redirects", "stream"})
 _USED = frozenset({"params", "data", "json", "headers", "auth"})
@@ -83,6 +85,9 @@ class GuardedRequests:
         under_way.calls += 1
         if under_way.calls > MOST_CALLS:
             raise CallRefused(f"A message may make at most {MOST_CALLS} calls.")
+        if under_way.refused is not None and under_way.refused.status == _TOO_MANY_REQUESTS:
+            # Some services would repeat the message at once; our retry comes when it may.
+            raise CallRefused("The service wants no further call now.")
         wanted = _prepared(method, url, options)
         try:
             response = call_once(_request(wanted), allowed_networks())

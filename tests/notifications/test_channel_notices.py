@@ -10,6 +10,7 @@ from notifications.channel_notices import hears
 from notifications.models import Alert, AlertChannel, AlertRule, Delivery
 from notifications.notices import plan_due_notices, seconds_until_due
 from notifications.services.alerts import acknowledge_alert, mute_alert
+from notifications.services.deliveries import send_delivery
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import pass_time
 from tests.support.alert_channels import make_channel
@@ -233,6 +234,30 @@ def test_an_acknowledged_or_muted_alert_does_not_escalate() -> None:
     plan_due_notices()
 
     assert owed() == [(alert.id, 1, False, "PENDING")]
+
+
+@pytest.mark.parametrize("reason", ["acknowledged", "muted"])
+def test_an_escalation_that_was_kept_back_comes_when_its_reason_is_gone(reason: str) -> None:
+    alert, _ = escalating()
+    pass_time(minutes=2)
+    plan_due_notices()
+    # Acknowledged, or muted for some minutes, between the planning and the sending.
+    if reason == "muted":
+        mute_alert(alert.tenant_id, alert.id, minutes=5, actor=ACTOR)
+    else:
+        acknowledge_alert(alert.tenant_id, alert.id, actor=ACTOR)
+    [row] = Delivery.objects.filter(alert_channel__isnull=False)
+    plan_due_notices()
+    assert send_delivery(row.pk) == "SUPPRESSED"
+    assert Delivery.objects.get(pk=row.pk).reason == reason
+
+    if reason == "muted":
+        pass_time(minutes=5)
+    else:
+        acknowledge_alert(alert.tenant_id, alert.id, acknowledged=False, actor=ACTOR)
+    plan_due_notices()
+
+    assert owed() == [(alert.id, 1, False, "SUPPRESSED"), (alert.id, 2, False, "PENDING")]
 
 
 def test_an_alert_that_is_over_in_time_escalates_to_none() -> None:

@@ -46,6 +46,8 @@ def test_a_worker_loads_its_tasks_and_no_pages():
 
     assert {"celery", "executions", "notifications"} <= found
     assert "dashboard.views" not in found
+    # Chat services need them, with the first message.
+    assert found.isdisjoint({"apprise", "requests"})
 
 
 def test_everything_else_loads_all_applications():

@@ -81,10 +81,13 @@ def test_the_test_button_shows_the_real_answer(browser, alpha, monkeypatch):
         made = make_channel(alpha, url=receiver.url)
         receiver.body = b"got it"
         taken = client.post(f"{PATH}/{made.pk}/test", follow=True)
+        # The page's script opens the list, which shows the message.
+        by_script = client.post(f"{PATH}/{made.pk}/test", headers={"X-Form": "1"})
         receiver.status, receiver.body = 404, b"no_such_hook"
         refused = client.post(f"{PATH}/{made.pk}/test", follow=True)
 
     assert "HTTP 200: got it" in taken.text
+    assert by_script.json() == {"location": PATH}
     assert "HTTP 404. It said: no_such_hook" in refused.text
 
 
@@ -94,3 +97,27 @@ def test_an_admin_removes_a_channel(browser, alpha):
     browser(alpha, role="admin").post(f"{PATH}/{made.pk}/remove")
 
     assert not AlertChannel.objects.exists()
+
+
+def test_a_time_that_is_no_whole_minute_stays_when_the_form_is_saved(browser, alpha):
+    made = make_channel(alpha, after_seconds=100)
+    client = browser(alpha, role="admin")
+
+    shown = client.get(f"{PATH}/{made.pk}").text
+    client.post(f"{PATH}/{made.pk}", {**FORM, "after_minutes": "1.6667", "version": "1"})
+    refused = client.post(f"{PATH}/{made.pk}", {**FORM, "after_minutes": "soon"})
+
+    assert 'value="1.6667"' in shown
+    assert "after 1 m 40 s unacknowledged" in client.get(PATH).text
+    assert AlertChannel.objects.get().after_seconds == 100
+    assert 'id="after_minutes-error"' in refused.text
+
+
+def test_rules_beyond_three_are_counted(browser, alpha):
+    rules = [
+        AlertRule.objects.create(tenant=alpha, name=f"Rule {number}", kind="late_start")
+        for number in range(5)
+    ]
+    make_channel(alpha, rules=[str(rule.pk) for rule in rules])
+
+    assert "and 2 more rules" in browser(alpha, role="viewer").get(PATH).text

@@ -77,6 +77,20 @@ def test_a_channel_that_is_away_for_an_hour_gets_the_beginning_and_the_end_once_
     assert (kept.error, kept.failed_at is None, kept.last_sent_at is None) == ("", True, False)
 
 
+@pytest.mark.parametrize(("told", "becomes"), [("SENT", "SENT"), ("FAILED", "SUPPRESSED")])
+def test_an_end_is_sent_only_where_the_beginning_has_arrived(told: str, becomes: str) -> None:
+    with http_receiver() as receiver:
+        opening = owed(receiver.url)
+        pass_time(minutes=16)
+        plan_due_notices()
+        Delivery.objects.filter(pk=opening.pk).update(status=told)
+        closing = Delivery.objects.get(closing=True)
+
+        assert send_delivery(closing.pk) == becomes
+
+    assert events(receiver) == (["closed"] if told == "SENT" else [])
+
+
 def test_a_notice_is_signed_with_every_valid_secret_of_the_tenant() -> None:
     with http_receiver() as receiver:
         delivery = owed(receiver.url)

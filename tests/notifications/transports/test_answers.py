@@ -32,6 +32,13 @@ def test_every_part_of_the_url_that_may_be_a_token_is_masked(url: str) -> None:
     assert said == "no [redacted], [redacted] or [redacted] here"
 
 
+def test_a_token_is_masked_as_it_is_written_and_decoded() -> None:
+    said = without_parts_of("slack://bot:p%40ss%2Fw0rd@host/x", "p%40ss%2Fw0rd and p@ss/w0rd")
+
+    assert "w0rd" not in said
+    assert "p@ss" not in said
+
+
 def test_the_host_of_a_webhook_is_no_secret() -> None:
     assert "hooks.example.com" in without_parts_of(
         "https://hooks.example.com/x", "hooks.example.com says no"

@@ -228,6 +228,47 @@ def test_the_first_refusal_decides_also_where_a_service_signs_out_behind_it(
     assert (caught.value.answer.status, caught.value.permanent) == (503, False)
 
 
+def test_a_service_that_wants_fewer_messages_holds_no_sender_and_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Request] = []
+
+    def answer(request: Request, allow: object) -> Response:
+        asked.append(request)
+        later = [
+            *(("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "4102444800")),
+            ("retry-after", "60"),
+        ]
+        return Response(429, later, b"{}", False, {}, "203.0.113.1")
+
+    def sleep(seconds: float) -> None:
+        raise AssertionError("a sender sleeps")
+
+    monkeypatch.setattr(guarded_requests, "call_once", answer)
+    monkeypatch.setattr("apprise.url.time.sleep", sleep)
+    with pytest.raises(TransportError) as caught:
+        send_chat("https://discord.com/api/webhooks/0000000000/AAAAAAAAAAAAAAAAAAAAAAAA", MESSAGE)
+
+    assert len(asked) == 1
+    assert (caught.value.permanent, caught.value.retry_after) == (False, 60.0)
+
+
+def test_a_url_that_the_library_stumbles_over_is_a_clear_error_without_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stumble(url: str) -> None:
+        raise KeyError(url)
+
+    read_chat_url(_SLACK)
+    module: Any = importlib.import_module("apprise.plugins.slack")
+    monkeypatch.setattr(module.NotifySlack, "parse_url", stumble)
+
+    with pytest.raises(UrlError) as caught:
+        read_chat_url(_SLACK)
+
+    assert caught.value.message == "Slack does not take this URL."
+
+
 def test_services_have_names_and_paging_ones_keep_incidents() -> None:
     assert [title_of(one) for one in ("slack", "webhook")] == ["Slack", "Webhook"]
     assert keeps_incidents("pagerduty")

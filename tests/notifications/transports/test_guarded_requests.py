@@ -42,6 +42,17 @@ def test_a_call_is_made_as_the_library_would_make_it(monkeypatch: pytest.MonkeyP
     assert made.calls == 1
 
 
+def test_an_answer_that_repeats_a_long_message_is_read_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allow_loopback(monkeypatch)
+    with http_receiver() as receiver, exchange():
+        receiver.body = b'{"text": "%b", "ok": true}' % (b"x" * 9000)
+        answer = CLIENT.post(receiver.url)
+
+    assert answer.json()["ok"] is True
+
+
 def test_a_private_address_is_not_called() -> None:
     unreached = pytest.raises(requests.RequestException)
     with http_receiver() as receiver, exchange() as made, unreached:
