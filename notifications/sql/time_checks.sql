@@ -4,6 +4,16 @@
 SELECT DISTINCT (SELECT t.tenant_id FROM tasks t WHERE t.id = r.task_id) FROM task_revisions r
 WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_seconds}' <> 'null'
 
+-- name: plan_in_order
+-- Goes before the statements about what has not started: where a table was counted while it was
+-- empty, a planner that expects one row in place of many would read all of them to sort them. Ends
+-- with plan_freely, or with the transaction.
+SET LOCAL enable_sort = off
+
+-- name: plan_freely
+-- Goes after them: other statements may sort.
+SET LOCAL enable_sort TO DEFAULT
+
 -- name: overdue_cursors
 -- Returns instants that passed more than ``least`` seconds ago and that no scheduler has prepared:
 -- the first of each task, up to ``each`` tasks of a tenant, the oldest ones; when it is due at the
@@ -17,7 +27,7 @@ FROM tenants n
 CROSS JOIN LATERAL (
     SELECT c.tenant_id, c.task_id, c.next_run_at, c.replayed_until FROM task_cursors c
     WHERE c.tenant_id = n.id AND c.tenant_id IS NOT NULL AND NOT c.held
-      AND c.next_run_at < %(now)s - %(least)s * interval '1 second'
+      AND c.next_run_at < %(now)s::timestamptz - %(least)s * interval '1 second'
     ORDER BY c.next_run_at LIMIT %(each)s
 ) AS k
 JOIN tasks s ON s.id = k.task_id AND s.status = 'SCHEDULED' AND s.deleted_at IS NULL
@@ -60,7 +70,7 @@ CROSS JOIN LATERAL (
     WHERE o.status IN ('PENDING', 'RETRYING') AND NOT o.held AND NOT o.parked
       AND o.pool = g.pool AND o.pool NOT LIKE 'pull.%%'
       AND o.tenant_id = g.tenant_id AND o.priority = g.priority
-      AND o.due_at < %(now)s - %(least)s * interval '1 second'
+      AND o.due_at < %(now)s::timestamptz - %(least)s * interval '1 second'
     ORDER BY o.due_at LIMIT %(each)s
 ) AS e
 JOIN tasks s ON s.id = e.task_id
@@ -99,7 +109,7 @@ CROSS JOIN LATERAL (
     WHERE o.status IN ('PENDING', 'RETRYING') AND NOT o.held AND NOT o.parked
       AND o.pool = g.pool AND o.pool LIKE 'pull.%%'
       AND o.tenant_id = g.tenant_id AND o.priority = g.priority
-      AND o.due_at < %(now)s - %(least)s * interval '1 second'
+      AND o.due_at < %(now)s::timestamptz - %(least)s * interval '1 second'
     ORDER BY o.due_at LIMIT %(each)s
 ) AS e
 JOIN tasks s ON s.id = e.task_id
@@ -120,7 +130,7 @@ SELECT e.tenant_id, e.task_id, e.id, e.pool, e.trigger, e.attempt, e.due_at,
 FROM (
     SELECT o.* FROM open_executions o
     WHERE o.status = 'QUEUED'
-      AND o.due_at < %(now)s - %(least)s * interval '1 second'
+      AND o.due_at < %(now)s::timestamptz - %(least)s * interval '1 second'
     LIMIT %(most)s
 ) AS e
 JOIN tasks s ON s.id = e.task_id
@@ -144,7 +154,8 @@ LEFT JOIN task_revisions r ON r.task_id = s.id AND r.version = s.version
 CROSS JOIN LATERAL (
     SELECT (r.definition #>> '{targets,max_duration_seconds}')::float8 AS seconds
 ) AS target
-WHERE e.started_at < %(now)s - least(target.seconds, %(least)s::float8) * interval '1 second'
+WHERE e.started_at
+    < %(now)s::timestamptz - least(target.seconds, %(least)s::float8) * interval '1 second'
 
 -- name: waiting_approvals
 -- Returns the steps that wait for an approval, the longest first, up to ``most``: their run's
