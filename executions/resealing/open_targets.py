@@ -73,7 +73,7 @@ def close_targets(
         wanted = {"after": after, "tenant": tenant_id, "limit": _AT_ONCE, "bytes": _BYTES_AT_ONCE}
         with transaction.atomic():
             run("resealing/take_time")
-            run("resealing/plan_in_order")
+            rows("resealing/plan_in_order")
             rows("resealing/plan_by_keys")
             found = rows(step.find, wanted)
         _close_each(step, found, result)

@@ -181,7 +181,7 @@ def _find(
     named = [sql.Identifier(f"c{number}") for number in range(len(columns))]
     with transaction.atomic():
         run("resealing/take_time")
-        run("resealing/plan_in_order")
+        rows("resealing/plan_in_order")
         return _execute(
             "resealing/find",
             column,

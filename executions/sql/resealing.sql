@@ -3,9 +3,10 @@
 SET LOCAL statement_timeout = 0
 
 -- name: plan_in_order
--- Makes the next statements of this transaction read by an index that has their order. A sort would
--- read the whole stretch again for each 100 values.
-SET LOCAL enable_sort = off
+-- Makes the next statements of this transaction read by indexes, in the order of one. A sort would
+-- read the whole stretch again for each batch, and the owner of each value would be looked for in
+-- all of a table that was counted while it was small.
+SELECT set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)
 
 -- name: owner_of_link
 -- Returns the tenant of a row that has none of its own: that of the row which it points to.

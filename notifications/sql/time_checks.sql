@@ -4,6 +4,16 @@
 SELECT DISTINCT (SELECT t.tenant_id FROM tasks t WHERE t.id = r.task_id) FROM task_revisions r
 WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_seconds}' <> 'null'
 
+-- name: plan_in_order
+-- Goes before the statements about what has not started: where a table was counted while it was
+-- empty, a planner that expects one row in place of many would read all of them to sort them. Ends
+-- with plan_freely, or with the transaction.
+SET LOCAL enable_sort = off
+
+-- name: plan_freely
+-- Goes after them: other statements may sort.
+SET LOCAL enable_sort TO DEFAULT
+
 -- name: overdue_cursors
 -- Returns instants that passed more than ``least`` seconds ago and that no scheduler has prepared:
 -- the first of each task, up to ``each`` tasks of a tenant, the oldest ones; since when it could have

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from executions.choices import Trigger
 from shared.exceptions import PunctualError
-from shared.sql import rows
+from shared.sql import rows, run
 from tasks.calendars import SpecOf, spec_reader
 from tasks.definition import PULL_PREFIX, WORKFLOW_POOL
 from tasks.models import Task
@@ -94,9 +94,14 @@ def pools_served(workers: Iterable[WorkerInfo]) -> set[Served]:
 
 
 def unstarted(now: datetime, least: float) -> list[Unstarted]:
-    """Return what is due for more than ``least`` seconds and waits for no condition of its own."""
+    """Return what is due for more than ``least`` seconds and waits for no condition of its own.
+
+    Called in a transaction.
+    """
     asked = {"now": now, "least": least, **_BOUNDS}
+    run("time_checks/plan_in_order")
     found = [Unstarted(*row) for name in _STATEMENTS for row in rows(name, asked)]
+    run("time_checks/plan_freely")
     return _without_days_off(found, now)
 
 

@@ -48,7 +48,7 @@ def _sign_in_by_the_printed_link(page: Page, console: Console) -> None:
 def _ask_for_messages(page: Page, console: Console) -> None:
     page.get_by_role("link", name="Choose how failures reach you").click()
     page.get_by_label("E-mail address").fill(ADDRESS)
-    reached = page.get_by_role("group", name="Failures that reach me")
+    reached = page.get_by_role("group", name="Alerts that reach me")
     reached.get_by_role("button", name="Save").click()
     expect(page.locator(".flash.success")).to_be_visible()
     # Nothing goes there before its owner has agreed.

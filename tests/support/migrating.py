@@ -11,10 +11,10 @@ from shared.sql import json_value
 
 def ledger() -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
-        # The priority comes later, and so do the columns of steps and of keys.
+        # The priority comes later, and so do the columns of steps, of keys and of what gave way.
         cursor.execute(
             "SELECT to_jsonb(e) - %s::text[] FROM executions e ORDER BY id",
-            ["priority band run_id step item take concurrency_key key_place".split()],
+            ["priority band run_id step item take concurrency_key key_place gave_way".split()],
         )
         return [json_value(row[0]) for row in cursor.fetchall()]
 

@@ -330,7 +330,7 @@ def test_a_stopped_retry_says_what_came_of_what_it_made(browser, alpha):
 
     assert "Stopped: too many of the executions that it made failed." in text
     assert "2 of 2 ended" in text
-    assert "<b>2</b><span>failed</span>" in text
+    assert '<b data-number="made.failed">2</b><span>failed</span>' in text
 
 
 def test_a_backfill_is_not_completed_while_its_executions_wait(browser, alpha):

@@ -24,6 +24,7 @@ from shared.sql import json_value, statement
 from tasks.models import TaskCursor
 from tenants.models import Tenant
 from tests.factories import daily, make_task, once, prepare, release
+from tests.support.counted_rows import count_as_empty
 from wire.messages import Claimed
 
 pytestmark = pytest.mark.django_db
@@ -119,16 +120,6 @@ def leave_pages_behind() -> None:
             " FROM generate_series(1, 20000) AS i"
         )
         cursor.execute("DELETE FROM task_cursors WHERE held")
-
-
-def count_as_empty(table: str) -> None:
-    """As after an analysis at a moment without rows, which says nothing of those that followed."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE pg_class SET reltuples = 0, relpages = 1000 WHERE oid = %(table)s::regclass"
-            " OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = %(table)s::regclass)",
-            {"table": table},
-        )
 
 
 def succeeded(row: Claimed) -> Finish:
