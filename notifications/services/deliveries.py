@@ -19,7 +19,6 @@ from django.db.models import Q
 from events import audit
 from executions.loop.clocks import database_now
 from notifications.broker import wake_sender
-from notifications.channel_turns import one_of_each_channel, turn_of, wake_next
 from notifications.choices import Channel, DeliveryStatus, Suppression
 from notifications.claims import (
     Claim,
@@ -35,6 +34,7 @@ from notifications.layout import mail_of, push_of
 from notifications.message_content import Content, compose, compose_bundle
 from notifications.models import Alert, Delivery, PushSubscription
 from notifications.recipients import Recipient, kept_back, recipient_of
+from notifications.sender_turns import one_of_each_channel, turn_of, wake_next
 from notifications.services import channel_sending
 from notifications.services.channel_sending import send_to_channel
 from notifications.services.push_subscriptions import open_auth, open_endpoint, seal_endpoints

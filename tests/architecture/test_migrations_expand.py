@@ -175,6 +175,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "notifications 0004_suppressed_while_suspended": {
         "AlterField delivery reason": "one more word for people; the column stays as it is",
     },
+    "notifications 0009_reasons_of_channels": {
+        "AlterField delivery reason": "two more words for people; the column stays as it is",
+    },
     "notifications 0007_alert_channels": {
         "AlterField delivery channel": "two more words for people; the column stays as it is",
         "AlterField delivery membership": "it may be empty; old code fills it",

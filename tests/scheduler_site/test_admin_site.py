@@ -120,9 +120,8 @@ def full(browser: AdminBrowser) -> None:
     make_dead_letter(alpha, body)
     member = set_member(alpha.id, browser.user.pk, "owner", actor=ACTOR)
     SchedulerNode.objects.create(id=uuid4(), name="node", pid=1)
-    EventCursor.objects.get_or_create(
-        consumer="test", defaults={"xid": 1, "event_id": uuid4(), "read_at": now}
-    )
+    read = {"xid": 1, "event_id": uuid4(), "read_at": now}
+    EventCursor.objects.get_or_create(consumer="test", defaults=read)
     sealed = seal(CANARY.encode(), b"test")
     IdempotencyRecord.objects.create(
         tenant=alpha,

@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 import pytest
 import redis
 
-from notifications import channel_turns
-from notifications.channel_turns import one_of_each_channel, turn_of, wake_next
+from notifications import sender_turns
 from notifications.claims import claim_delivery, failed, sent
 from notifications.models import AlertChannel, Delivery
 from notifications.notices import plan_due_notices
+from notifications.sender_turns import one_of_each_channel, turn_of, wake_next
 from notifications.services.deliveries import send_delivery, wake_due_deliveries
 from notifications.transports.errors import TransportError
 from tests.factories import make_tenant
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def woken(monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
     """Return the deliveries for which a sender was woken."""
     found: list[UUID] = []
-    monkeypatch.setattr(channel_turns, "wake_sender", found.append)
+    monkeypatch.setattr(sender_turns, "wake_sender", found.append)
     monkeypatch.setattr("notifications.services.deliveries.wake_sender", found.append)
     return found
 
@@ -104,7 +104,7 @@ def test_a_channel_without_a_free_thread_is_put_off_and_members_are_not(
     Delivery.objects.update(woken_at=delivery.created_at)
     if has_failed:
         AlertChannel.objects.update(failed_at=delivery.created_at)
-    room = getattr(channel_turns, threads)
+    room = getattr(sender_turns, threads)
     taken = 0
     while room.acquire(blocking=False):
         taken += 1
@@ -129,7 +129,7 @@ def test_a_channel_without_a_free_thread_is_put_off_and_members_are_not(
 def test_senders_leave_a_thread_of_a_system_worker_free() -> None:
     from launcher.management.commands.run_worker import _SYSTEM_THREADS
 
-    taken = channel_turns.THREADS + channel_turns.THREADS_AFTER_FAILURE
+    taken = sender_turns.THREADS + sender_turns.THREADS_AFTER_FAILURE
     assert taken < _SYSTEM_THREADS
 
 
@@ -161,7 +161,7 @@ def test_without_a_broker_the_next_stays_due(monkeypatch: pytest.MonkeyPatch) ->
     def away(delivery_id: UUID) -> None:
         raise redis.ConnectionError("away")
 
-    monkeypatch.setattr(channel_turns, "wake_sender", away)
+    monkeypatch.setattr(sender_turns, "wake_sender", away)
     [delivery] = owed(1)
 
     assert delivery.alert_channel_id is not None
