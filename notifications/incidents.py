@@ -16,6 +16,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Case, Count, F, Q, Value, When
 
 from notifications.findings import Cause, Finding
@@ -61,6 +62,7 @@ def count_findings(findings: Sequence[Finding], now: datetime) -> list[Alert]:
     return found
 
 
+@transaction.atomic
 def recover(alert_ids: Collection[UUID], now: datetime) -> int:
     """Note that the conditions of these alerts no longer hold; return how many were open.
 

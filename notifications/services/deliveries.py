@@ -99,7 +99,7 @@ def wake_due_deliveries() -> float:
     due = Delivery.objects.filter(claimable(now)).filter(
         Q(woken_at__isnull=True) | Q(woken_at__lte=now - _WOKEN_FOR)
     )
-    found = due.order_by("next_attempt_at").values_list("id", "alert_channel_id")
+    found = due.order_by("next_attempt_at", "id").values_list("id", "alert_channel_id")
     rows = list(found[:_WAKE_AT_ONCE])
     ids = [delivery_id for delivery_id, _ in rows]
     try:

@@ -32,9 +32,10 @@ def smtp(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def look() -> None:
     """Let the gathering time pass and the alerter look."""
-    Alerter().run_once()
+    alerter = Alerter()
+    alerter.run_once()
     pass_time(seconds=1)
-    Alerter().run_once()
+    alerter.run_once()
 
 
 def send_all() -> None:
