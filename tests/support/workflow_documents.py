@@ -21,7 +21,7 @@ _FLAG: Schema = {"type": "boolean"}
 _MOMENT: Schema = {"type": ["string", "null"], "format": "date-time"}
 _COUNTS: Schema = {"type": "object", "additionalProperties": _COUNT}
 #: Only workflows that no key opens, or that mask fields, have them.
-_OPTIONAL = ("missing", "redact")
+_OPTIONAL = ("missing", "redact", "targets")
 
 
 def documents() -> dict[str, Schema]:
