@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 
-from dashboard.access import ConsoleRequest, Done, action, page, run_once
+from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_text, read_version
+from dashboard.saved_form import save_form
 from notifications.alert_kinds import KINDS
 from notifications.choices import ALERT_KINDS, AlertKind, RuleScope
 from notifications.models import AlertRule
@@ -27,7 +27,6 @@ from notifications.services.rules import (
     update_rule,
 )
 from shared.duration_words import duration_text
-from shared.exceptions import InvalidInput, PunctualError
 from tasks.models import Task
 from tenants.choices import Role
 
@@ -143,17 +142,9 @@ def _form(
     if request.method == "GET":
         return _shown(request, found, _fields_of(found), {})
 
-    def run() -> HttpResponse:
-        save()
-        messages.success(request, done)
-        return redirect("dashboard:alert_rules")
-
-    try:
-        return run_once(request, run)
-    except InvalidInput as refused:
-        errors = {[*one.pointer.split("/"), "form"][1]: one.message for one in refused.errors}
-    except PunctualError as refused:
-        errors = {"form": refused.message}
+    errors = save_form(request, save, done=done, leads_to="dashboard:alert_rules")
+    if isinstance(errors, HttpResponse):
+        return errors
     sent: dict[str, Any] = {name: request.POST.get(name, "") for name in _TEXTS}
     sent |= {name: name in request.POST for name in _BOXES}
     return _shown(request, found, sent, errors)

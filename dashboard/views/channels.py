@@ -16,15 +16,15 @@ from django.http import HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from dashboard.access import ConsoleRequest, Done, action, page, run_once
+from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
+from dashboard.saved_form import save_form
 from notifications.choices import ALERT_KINDS, AlertKind, ChannelKind
 from notifications.models import AlertChannel, AlertRule
 from notifications.services import channels as services
 from notifications.services.channel_sending import send_channel_trial
 from notifications.transports.chat import title_of
 from shared.duration_words import duration_text
-from shared.exceptions import InvalidInput, PunctualError
 from tenants.choices import Role
 
 #: Four decimals of a minute say each second.
@@ -136,22 +136,9 @@ def _form(
     if request.method == "GET":
         return _shown(request, found, _fields_of(found), {})
 
-    def run() -> HttpResponse:
-        save()
-        messages.success(request, done)
-        return redirect("dashboard:channels")
-
-    try:
-        return run_once(request, run)
-    except InvalidInput as refused:
-        errors: dict[str, str] = {}
-        for one in refused.errors:
-            # #/kinds/2 is an error of the field kinds.
-            field = [*one.pointer.split("/"), "form"][1]
-            field = _FIELDS.get(field, field)
-            errors[field] = f"{errors.get(field, '')} {one.message}".strip()
-    except PunctualError as refused:
-        errors = {"form": refused.message}
+    errors = save_form(request, save, done=done, leads_to="dashboard:channels", named=_FIELDS)
+    if isinstance(errors, HttpResponse):
+        return errors
     form = request.POST
     sent = {
         "name": form.get("name", ""),

@@ -9,14 +9,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 
-from dashboard.access import ConsoleRequest, Done, action, page, run_once
+from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
-from shared.exceptions import InvalidInput, PunctualError
+from dashboard.saved_form import save_form
 from tasks.models import NamedSecret
 from tasks.named_secrets import services, uses
 from tenants.choices import Role
@@ -97,22 +96,11 @@ def _form(
     if request.method == "GET":
         return _shown(request, found, _fields_of(found), {})
 
-    def run() -> HttpResponse:
-        save()
-        messages.success(request, done)
-        return redirect("dashboard:secrets")
-
-    try:
-        return run_once(request, run)
-    except InvalidInput as refused:
-        errors: dict[str, str] = {}
-        for one in refused.errors:
-            # #/hosts/2 is an error of the field hosts.
-            field = [*one.pointer.split("/"), "form"][1]
-            field = "secret_value" if field == "value" else field
-            errors[field] = f"{errors.get(field, '')} {one.message}".strip()
-    except PunctualError as refused:
-        errors = {"form": refused.message}
+    errors = save_form(
+        request, save, done=done, leads_to="dashboard:secrets", named={"value": "secret_value"}
+    )
+    if isinstance(errors, HttpResponse):
+        return errors
     sent = {name: request.POST.get(name, "") for name in _FIELDS}
     return _shown(request, found, sent, errors)
 
