@@ -119,9 +119,9 @@ def test_an_event_shows_the_listed_fields_of_its_data(begin: FeedPlace):
 
 def test_a_reader_by_time_begins_there(begin: FeedPlace):
     write(TENANT, "task.changed")
-    # Ids have the millisecond: the next one is another, whatever the machine does.
-    with connection.cursor() as cursor_:
-        cursor_.execute("SELECT pg_sleep(0.002)")
+    # An id has its time to the millisecond, and a feed by time begins with the whole of one.
+    with connection.cursor() as database:
+        database.execute("SELECT pg_sleep(0.002)")
     with transaction.atomic():
         now: datetime = rows("leases/database_time")[0][0]
     write(TENANT, "run.changed")
