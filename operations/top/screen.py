@@ -51,6 +51,10 @@ class Screen:
         """Return the name of the tab."""
         return list(TABS)[self.tab]
 
+    def is_open(self, name: str) -> bool:
+        """Return whether this tab is still looked at."""
+        return self.name == name and not self.ended
+
     @property
     def rows(self) -> list[Row]:
         """Return the rows that the filter leaves: each word occurs in one of the cells."""

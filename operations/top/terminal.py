@@ -73,7 +73,7 @@ def _loop(window: Any, interval: float) -> None:
     while not screen.ended:
         read(screen)
         again, name = time.monotonic() + interval, screen.name
-        while not screen.ended and screen.name == name and (left := again - time.monotonic()) > 0:
+        while screen.is_open(name) and (left := again - time.monotonic()) > 0:
             _draw(window, screen)
             window.timeout(max(1, int(left * 1000)))
             try:

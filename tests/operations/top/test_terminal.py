@@ -49,7 +49,11 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
 
     def tab(name: str) -> Any:
-        return lambda: made.append(name) or Shown(("id", "state", "task"), (ROW,))
+        def read() -> Shown:
+            made.append(name)
+            return Shown(("id", "state", "task"), (ROW,))
+
+        return read
 
     names = ("overview", "under way", "waiting", "failed", "workers")
     monkeypatch.setattr(terminal, "TABS", {name: tab(name) for name in names})
