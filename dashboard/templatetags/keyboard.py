@@ -15,4 +15,5 @@ register = template.Library()
 @register.inclusion_tag("dashboard/_keyboard.html", takes_context=True)
 def keyboard_help(context: RequestContext) -> dict[str, Any]:
     """Show the keys by heading; the script reads from here what each key does."""
-    return {"groups": keyboard(may_edit=context["visitor"].may_edit)}
+    visitor = context.get("visitor")
+    return {"groups": keyboard(may_edit=visitor is not None and visitor.may_edit)}

@@ -186,7 +186,11 @@ const OF_KEYS = { page: ["live", "theme", "help"], row: ["select", "explain"] };
 
 function collect() {
   const found = ofRow ? actionsOfRow(ofRow) : actionsOfPage();
-  const own = found.map((target) => ({ label: labelOf(target), target, keys: target.dataset.hotkey }));
+  const own = found.map((target) => ({
+    label: target.hasAttribute("data-open") ? `Open ${labelOf(target)}` : labelOf(target),
+    target,
+    keys: target.dataset.hotkey,
+  }));
   const byKeys = [...keyTable().values()]
     .filter(({ does }) => OF_KEYS[ofRow ? "row" : "page"].includes(does))
     .map(({ does, keys, label }) => ({ label, does, keys, icon: "sliders" }));
