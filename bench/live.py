@@ -75,7 +75,9 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tabs", type=command_line.above_zero, default=200)
     parser.add_argument("--tenants", type=command_line.above_zero, default=20)
-    parser.add_argument("--every", type=float, default=15, help="seconds between a tenant's changes")
+    parser.add_argument(
+        "--every", type=float, default=15, help="seconds between a tenant's changes"
+    )
     parser.add_argument("--rate", type=float, default=50, help="ordinary executions a second")
     parser.add_argument("--seconds", type=float, default=60, help="of a turn")
     parser.add_argument("--rounds", type=command_line.above_zero, default=2, help="of turns")
@@ -106,7 +108,7 @@ async def change(client: ApiClient, place: Place) -> None:
 
 async def change_on(product: Installation, place: Place, every: float, seed: int) -> None:
     """Change the task of a tenant again and again until cancelled, at moments of its own."""
-    moments = random.Random(seed)  # noqa: S311 - spreads load, guards nothing
+    moments = random.Random(seed)
     async with ApiClient(product.base_url, place.member.api_key) as client:
         while True:
             await asyncio.sleep(every * moments.uniform(0.5, 1.5))
@@ -117,7 +119,7 @@ async def watch(
     product: Installation, place: Place, tab: BrowserTab, every: float, changes: Changes
 ) -> None:
     """Change the task of the real tab until cancelled; note when each change was drawn."""
-    moments = random.Random(-1)  # noqa: S311 - spreads load, guards nothing
+    moments = random.Random(-1)
     async with ApiClient(product.base_url, place.member.api_key) as client:
         while True:
             await asyncio.sleep(every * moments.uniform(0.5, 1.5))
@@ -250,7 +252,7 @@ def main(arguments: list[str]) -> int:
         f"{chosen.tabs} tabs of {chosen.tenants} tenants and a real one, a change in each every "
         f"{chosen.every:g} s",
         f"change to frame: {visible} (target: p95 under {LIMIT_MS:g} ms)",
-        f"readings of the tabs: {readings['a_second']:g} a second, p95 {readings['ms']['p95']:.0f} ms",
+        f"readings: {readings['a_second']:g} a second, p95 {readings['ms']['p95']:.0f} ms",
         *(
             f"start delay {name}: p50 {one['p50']:.2f}, p99 {one['p99']:.2f} ms"
             for name, one in delays.items()

@@ -1,4 +1,4 @@
-"""The keyboard of the console, in one table: the help dialog shows it and the script reads it there.
+"""The keyboard of the console, in one table: the help shows it, and the script reads it there.
 
 ``static/js/keys.js`` has an action for each ``does`` of the table and no keys of its own. Keys in
 upper case change something; they need Shift, so that Caps Lock alone does nothing.

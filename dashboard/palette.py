@@ -142,7 +142,7 @@ def find_by_id(tenant_id: UUID, wanted: UUID) -> Found | None:
         return Found("dead letter", name, reverse("dashboard:dead_letter", args=[wanted]))
     job = BulkJob.objects.for_tenant(tenant_id).filter(pk=wanted).first()
     if job is not None:
-        name = job.name or f"{job.action} {job.kind.replace("_", " ")}"
+        name = job.name or f"{job.action} {job.kind.replace('_', ' ')}"
         return Found("bulk job", name, reverse("dashboard:bulk_job", args=[wanted]))
     alert = Alert.objects.filter(tenant_id=tenant_id, pk=wanted).first()
     if alert is not None:

@@ -36,9 +36,7 @@ def test_a_late_change_and_one_that_was_never_drawn_are_told():
 
 
 def test_a_turn_without_a_change_proves_nothing():
-    assert judged([turn(10.0)], [seen()]) == [
-        "target missed: visible p95 0 ms, not under 1000 ms"
-    ]
+    assert judged([turn(10.0)], [seen()]) == ["target missed: visible p95 0 ms, not under 1000 ms"]
 
 
 def test_ordinary_executions_are_held_to_what_they_are_alone():

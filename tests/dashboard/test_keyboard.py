@@ -28,9 +28,7 @@ def test_no_key_is_taken_twice_and_none_begins_another():
     taken = [key.keys for key in keys()]
 
     assert len(set(taken)) == len(taken)
-    assert not [
-        (one, other) for one in taken for other in taken if other.startswith(f"{one} ")
-    ]
+    assert not [(one, other) for one in taken for other in taken if other.startswith(f"{one} ")]
 
 
 def test_the_script_has_each_action_of_the_table_and_no_other():

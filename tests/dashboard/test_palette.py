@@ -26,7 +26,9 @@ def test_every_page_that_is_offered_opens(browser, alpha, role):
 
 
 def test_a_viewer_is_offered_no_page_of_admins(browser, alpha):
-    urls = [page["url"] for page in browser(alpha, role="viewer").get("/search", **JSON).json()["pages"]]
+    urls = [
+        page["url"] for page in browser(alpha, role="viewer").get("/search", **JSON).json()["pages"]
+    ]
 
     assert "/settings/secrets" in urls
     assert not {"/settings/members", "/settings/audit", "/tasks/new"} & set(urls)

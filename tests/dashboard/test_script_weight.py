@@ -39,7 +39,9 @@ def with_imports(script: Path) -> set[Path]:
         if one not in found:
             found.add(one)
             text = one.read_text(encoding="utf-8")
-            ahead += [one.parent / name for name in re.findall(r'(?:from |import\()"(\./[^"]+)"', text)]
+            ahead += [
+                one.parent / name for name in re.findall(r'(?:from |import\()"(\./[^"]+)"', text)
+            ]
     return {one.resolve() for one in found}
 
 
