@@ -27,10 +27,8 @@ let chosen = 0;
 // Whether a person has moved the choice: late answers then leave it where it is.
 let isMoved = false;
 
-async function ask(query) {
-  asked.abort();
-  asked = new AbortController();
-  const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(ANSWERS_WITHIN)]);
+async function ask(query, ended) {
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(ANSWERS_WITHIN)]);
   const url = `${dialog.dataset.search}?q=${encodeURIComponent(query)}`;
   try {
     const got = await fetch(url, { headers: { Accept: "application/json" }, signal, cache: "no-store" });
@@ -48,7 +46,9 @@ async function ask(query) {
 async function search() {
   const query = input.value.trim();
   problem = "";
-  const got = query && !ofRow ? await ask(query) : NOTHING;
+  asked.abort();
+  asked = new AbortController();
+  const got = query && !ofRow ? await ask(query, asked.signal) : NOTHING;
   if (!got) return;
   answer = { ...got, query };
   draw();
@@ -85,7 +85,7 @@ function groups() {
   const tasks = isLate ? fitting(answer.tasks, query) : answer.tasks;
   const ids = found
     ? [{ label: found.label || query, detail: found.kind, icon: "external", url: found.url }]
-    : ID.test(query) ? [{ label: `Open ${query}`, icon: "external", url: dialog.dataset.search + at }] : [];
+    : isLate && ID.test(query) ? [{ label: `Open ${query}`, icon: "external", url: dialog.dataset.search + at }] : [];
   const elsewhere = query && !ids.length ? [
     { label: `Search tasks for “${query}”`, icon: "search", url: dialog.dataset.tasks + at },
     { label: `Search executions for “${query}”`, icon: "search", url: dialog.dataset.executions + at },
@@ -137,7 +137,7 @@ function draw() {
     found.forEach((one) => drawOption(group, one));
   });
   const count = `${options.length} result${options.length === 1 ? "" : "s"}`;
-  status.textContent = problem || (options.length ? count : "No page, task or action has this name.");
+  status.textContent = problem || (options.length ? count : "Nothing fits.");
   choose(Math.max(0, kept === null ? 0 : options.findIndex((one) => one.label === kept)));
 }
 
@@ -209,10 +209,9 @@ export async function openPalette(row = null) {
   input.focus();
   draw();
   if (pages.length || ofRow) return;
-  const got = await ask("");
-  if (!got || pages.length) return;
-  pages = got.pages;
-  draw();
+  const got = await ask("", new AbortController().signal);
+  pages = got?.pages || pages;
+  if (dialog.open) draw();
 }
 
 input.addEventListener("keydown", onKey);
