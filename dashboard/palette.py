@@ -12,7 +12,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from dashboard.access import Visitor
-from dashboard.context import PLACES
+from dashboard.context import PLACES, Place
 from executions.models import BulkJob, DeadLetter, Execution
 from insight.run_part import part_of
 from notifications.models import Alert
@@ -80,8 +80,10 @@ _INNER = (
 
 def pages_of(visitor: Visitor) -> list[dict[str, str]]:
     """Return every page that the visitor may open by name, the navigation's first."""
-    places = [(one, _WORDS.get(one.name, ""), f"g {one.key}") for one in PLACES]
-    inner = [(one, one.words, "") for one in _INNER if visitor.may(one.role)]
+    listed: list[tuple[Place | _Inner, str, str]] = [
+        *((one, _WORDS.get(one.name, ""), f"g {one.key}") for one in PLACES),
+        *((one, one.words, "") for one in _INNER if visitor.may(one.role)),
+    ]
     return [
         {
             "label": page.label,
@@ -90,7 +92,7 @@ def pages_of(visitor: Visitor) -> list[dict[str, str]]:
             "words": words,
             "keys": keys,
         }
-        for page, words, keys in (*places, *inner)
+        for page, words, keys in listed
     ]
 
 

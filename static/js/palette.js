@@ -23,7 +23,7 @@ let timer = 0;
 // A row whose actions are offered, in place of everything.
 let ofRow = null;
 let options = [];
-let chosen = 0;
+let chosen = -1;
 // Whether a person has moved the choice: late answers then leave it where it is.
 let isMoved = false;
 
@@ -117,7 +117,7 @@ function icon(parent, name) {
 
 function drawOption(parent, one) {
   const made = put(parent, "div", { role: "option", id: `palette-${options.length}`, "aria-selected": "false" });
-  icon(made, one.icon || "play");
+  icon(made, one.icon || "more");
   put(made, "span", { class: "palette-label" }, one.label);
   if (one.detail) put(made, "small", { class: "muted" }, one.detail);
   if (one.keys) {
@@ -138,17 +138,19 @@ function draw() {
   });
   const count = `${options.length} result${options.length === 1 ? "" : "s"}`;
   status.textContent = problem || (options.length ? count : "Nothing fits.");
-  choose(Math.max(0, kept === null ? 0 : options.findIndex((one) => one.label === kept)));
+  // Before anything is typed, Enter does nothing: the first action may be one that changes something.
+  const first = input.value.trim() || ofRow ? 0 : -1;
+  choose(Math.max(first, kept === null ? first : options.findIndex((one) => one.label === kept)));
 }
 
 function choose(place) {
   options[chosen]?.element.setAttribute("aria-selected", "false");
   chosen = place;
   const one = options[chosen];
-  if (!one) { input.removeAttribute("aria-activedescendant"); return; }
+  if (!one) { input.removeAttribute("aria-activedescendant"); list.scrollTop = 0; return; }
   one.element.setAttribute("aria-selected", "true");
   input.setAttribute("aria-activedescendant", one.element.id);
-  if (chosen === 0) list.scrollTop = 0;
+  if (chosen === 0) list.scrollTop = 0; // with the title above it
   else one.element.scrollIntoView({ block: "nearest" });
 }
 
@@ -174,7 +176,7 @@ function onKey(event) {
   } else if (STEPS[event.key] && options.length) {
     event.preventDefault();
     const step = STEPS[event.key];
-    const next = chosen + step;
+    const next = (chosen < 0 && step < 0 ? 0 : chosen) + step;
     const around = (next + options.length) % options.length;
     choose(Math.abs(step) === 1 ? around : Math.max(0, Math.min(options.length - 1, next)));
     isMoved = true;
@@ -189,6 +191,7 @@ function collect() {
   const own = found.map((target) => ({
     label: target.hasAttribute("data-open") ? `Open ${labelOf(target)}` : labelOf(target),
     target,
+    icon: target.querySelector("use")?.getAttribute("href").match(/console-icons\.svg#(.+)/)?.[1],
     keys: target.dataset.hotkey,
   }));
   const byKeys = [...keyTable().values()]
