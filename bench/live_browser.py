@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from playwright.async_api import Error, Page, async_playwright
+from playwright.async_api import Error, Page, async_playwright, expect
 
 from bench.installation import InstallationError
 
@@ -27,7 +27,6 @@ _AWAIT_STATE = """(wanted) => {
     look();
   });
 }"""
-_IS_LIVE = "() => document.getElementById('live')?.dataset.state === 'live'"
 
 
 class BrowserTab:
@@ -66,7 +65,8 @@ async def browser_tab(url: str, session: str, path: str) -> AsyncIterator[Browse
             page = await context.new_page()
             page.set_default_timeout(PATIENCE_MS)
             await page.goto(path)
-            await page.wait_for_function(_IS_LIVE)
+            live = page.locator("#live")
+            await expect(live).to_have_attribute("data-state", "live", timeout=PATIENCE_MS)
             yield BrowserTab(page)
         except Error as error:
             raise InstallationError(f"the browser: {error}") from error

@@ -124,11 +124,11 @@ def test_a_hidden_tab_reads_nothing_and_everything_once_when_it_is_shown(page: P
 
 
 def test_waits_after_failures_double_up_to_the_longest_and_half_of_each_is_chance(
-    page: Page,
+    stranger: Page,
 ) -> None:
-    page.goto("/static/js/backoff.js")
+    stranger.goto("/login")
 
-    waits = page.evaluate(
+    waits = stranger.evaluate(
         """async () => {
           const { waitAfter } = await import("/static/js/backoff.js");
           const least = [1, 2, 3, 4, 9].map((failures) => waitAfter(failures, 4000, 30000, 0));
