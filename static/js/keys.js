@@ -17,8 +17,9 @@ function isOff() {
   return localStorage.getItem(OFF) === "1";
 }
 
+// The field of a dialog that was just closed keeps the focus until the next frame.
 function typing(target) {
-  return target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+  return !target.closest("dialog:not([open])") && target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
 }
 
 // Key -> what it does, as the help dialog lists it.
