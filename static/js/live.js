@@ -151,7 +151,7 @@ export function togglePause() {
   look();
 }
 
-// A person has come back: whatever failed meanwhile, the page is read at once, and once.
+// A person has come back: the page is read at once, also after failures, and one time.
 function readNow() {
   forgive();
   usedAt = Date.now();
