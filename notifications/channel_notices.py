@@ -36,6 +36,11 @@ def hears(channel: AlertChannel, alert: Alert) -> bool:
     )
 
 
+def is_update(delivery: Delivery) -> bool:
+    """Return whether the message only says that an alert has grown since it was told."""
+    return delivery.notice_number > 1 and not delivery.closing
+
+
 def plan_for_channels(
     alerts: Sequence[Alert], now: datetime, *, closing: bool = False
 ) -> list[Delivery]:
@@ -85,7 +90,7 @@ class _Planner:
         self._suspended = set(suspended_tenants())
         chats = [one.pk for one in channels if _bundles_for(one)]
         self._recent = _recent_messages(chats, now)
-        self._bundle_at = _bundles(chats, closing=closing)
+        self._bundle_at = _bundles(chats, now, closing=closing)
         self._told = _told(alerts)
         self._numbers = _numbers(alerts)
         self._waiting = {
@@ -147,7 +152,12 @@ class _Planner:
         return delivery
 
     def _schedule(self, delivery: Delivery, channel_id: UUID) -> None:
-        """Bundle the message when the chat has had many."""
+        """Bundle the message when the chat has had many, and what has grown into one digest."""
+        told = (delivery.alert_id, channel_id) in self._told
+        if told and is_update(delivery):
+            delivery.bundled = True
+            delivery.next_attempt_at = self._bundle_at.get(channel_id, self._now)
+            return
         if self._recent[channel_id] < SINGLE_MESSAGES:
             self._recent[channel_id] += 1
             return
@@ -169,7 +179,9 @@ def _recent_messages(channels: Sequence[UUID], now: datetime) -> Counter[UUID]:
     return Counter({channel: count for channel, count in counts if channel is not None})
 
 
-def _bundles(channels: Sequence[UUID], *, closing: bool) -> dict[UUID, datetime]:
+def _bundles(
+    channels: Sequence[UUID], now: datetime, *, closing: bool
+) -> dict[UUID, datetime]:
     """Return the time of the waiting bundle of each chat."""
     rows = Delivery.objects.filter(
         alert_channel_id__in=channels,
@@ -177,6 +189,8 @@ def _bundles(channels: Sequence[UUID], *, closing: bool) -> dict[UUID, datetime]
         closing=closing,
         status=DeliveryStatus.PENDING,
         attempt_count=0,
+        # One that is due goes out at any moment, and gathers no more.
+        next_attempt_at__gt=now,
     )
     found = rows.values_list("alert_channel_id").annotate(at=Max("next_attempt_at"))
     return {channel: at for channel, at in found if channel is not None and at is not None}

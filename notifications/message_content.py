@@ -118,6 +118,8 @@ def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: s
         word, counted = "failed", f": {count} failures"
         said = f"{count} failures of {many} causes came within a few minutes"
         next_step = "Open the list of alerts to see what the causes have in common."
+        if all(alert.notice_number > 1 for alert in alerts):
+            head, said = f"{many} alerts continue", f"{count} failures of {many} causes so far"
     return Content(
         subject=f"[{word}] {many} alerts ({tenant}){counted}",
         headline=f"{head} in {tenant}",

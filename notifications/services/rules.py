@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from events import audit
+from notifications.alert_events import CLOSED, append_alert_events
 from notifications.alert_kinds import KINDS, Number
 from notifications.choices import AlertKind, RuleScope
 from notifications.models import Alert, AlertRule, RuleMinute
@@ -200,8 +201,10 @@ def _close_alerts(rule: AlertRule) -> None:
     found = Alert.objects.filter(
         tenant_id=rule.tenant_id, kind=rule.kind, closed_at__isnull=True, **of_rule
     )
-    locked = found.select_for_update(no_key=True).order_by("id").values_list("id", flat=True)
-    Alert.objects.filter(id__in=list(locked)).update(closed_at=Now(), next_notice_at=None)
+    locked = list(found.select_for_update(no_key=True).order_by("id"))
+    ids = [alert.pk for alert in locked]
+    Alert.objects.filter(id__in=ids).update(closed_at=Now(), next_notice_at=None)
+    append_alert_events(CLOSED, locked)
 
 
 def _apply(rule: AlertRule, given: RuleFields) -> None:
