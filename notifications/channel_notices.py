@@ -36,9 +36,15 @@ def hears(channel: AlertChannel, alert: Alert) -> bool:
     )
 
 
-def is_update(delivery: Delivery) -> bool:
-    """Return whether the message only says that an alert has grown since it was told."""
-    return delivery.notice_number > 1 and not delivery.closing
+def is_digest(delivery: Delivery, now: datetime) -> bool:
+    """Return whether the message is told together with others.
+
+    It only says that an alert has grown since it was told, or a maintenance window that ended a
+    moment ago held it back.
+    """
+    held = delivery.alert.held_until
+    was_held = held is not None and held <= now < held + DIGEST_AFTER
+    return was_held or (delivery.notice_number > 1 and not delivery.closing)
 
 
 def plan_for_channels(
@@ -112,7 +118,7 @@ class _Planner:
                 if channel.tenant_id != alert.tenant_id or not hears(channel, alert):
                     continue
                 opened = alert.created_at + timedelta(seconds=channel.after_seconds)
-                at = max(opened, alert.muted_until or opened)
+                at = max(opened, alert.muted_until or opened, alert.held_until or opened)
                 if at > self._now and alert.next_notice_at is not None:
                     alert.next_notice_at = min(alert.next_notice_at, at)
                 elif at <= self._now and (alert.pk, channel.pk) not in self._told:
@@ -154,7 +160,8 @@ class _Planner:
     def _schedule(self, delivery: Delivery, channel_id: UUID) -> None:
         """Bundle the message when the chat has had many, and what has grown into one digest."""
         told = (delivery.alert_id, channel_id) in self._told
-        if told and is_update(delivery):
+        first = delivery.notice_number == 1
+        if (told or first) and is_digest(delivery, self._now):
             delivery.bundled = True
             delivery.next_attempt_at = self._bundle_at.get(channel_id, self._now)
             return

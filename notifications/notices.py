@@ -19,7 +19,7 @@ from executions.ledger import totals
 from executions.loop.clocks import database_now
 from notifications.alert_events import CLOSED, append_alert_events
 from notifications.alert_kinds import KINDS
-from notifications.channel_notices import escalate, is_update, plan_for_channels
+from notifications.channel_notices import escalate, is_digest, plan_for_channels
 from notifications.choices import UNFINISHED, AlertKind, Channel, DeliveryStatus
 from notifications.claims import counted_as
 from notifications.incidents import (
@@ -29,15 +29,15 @@ from notifications.incidents import (
     QUIET_AFTER,
     apart,
 )
+from notifications.maintenance import hold, is_held
 from notifications.models import Alert, AlertMute, Delivery
 from notifications.recipients import Recipient, kept_back, recipients_of, wants
-from tenants.models import Membership
 
 #: Alerts per pass; the next pass follows at once while there are more.
 _ALERTS_PER_LOOK = 200
 _MOVED = [
     *("notice_number", "notified_count", "last_notified_at", "next_notice_at"),
-    *("recovered_at", "closed_at"),
+    *("recovered_at", "closed_at", "held_until"),
 ]
 #: Single messages of a member per channel and digest period; further ones are bundled into one.
 SINGLE_MESSAGES = 10
@@ -64,6 +64,7 @@ def plan_due_notices() -> list[Notice]:
     if not alerts:
         return []
     alerts += _grown_besides(alerts, now)
+    hold(alerts, now)
     for alert in alerts:
         if alert.recovered_at is None and alert.ends_at is not None and alert.ends_at <= now:
             alert.recovered_at = alert.ends_at
@@ -136,16 +137,17 @@ def seconds_until_due() -> float | None:
 def _has_news(alert: Alert, now: datetime) -> bool:
     if alert.acknowledged_at is not None:
         return False
-    return alert.count > alert.notified_count and not _is_muted(alert, now)
+    return alert.count > alert.notified_count and not _is_silent(alert, now)
 
 
-def _is_muted(alert: Alert, now: datetime) -> bool:
-    return alert.muted_until is not None and alert.muted_until > now
+def _is_silent(alert: Alert, now: datetime) -> bool:
+    muted = alert.muted_until is not None and alert.muted_until > now
+    return muted or is_held(alert, now)
 
 
 def _has_ended(alert: Alert, now: datetime) -> bool:
     """Return whether to tell that it is over: one that flaps is over once that has lasted."""
-    if alert.recovered_at is None or _is_muted(alert, now):
+    if alert.recovered_at is None or _is_silent(alert, now):
         return False
     return _over_at(alert, alert.recovered_at) <= now
 
@@ -159,12 +161,12 @@ def _over_at(alert: Alert, recovered_at: datetime) -> datetime:
 def _settle(alerts: Sequence[Alert], now: datetime) -> None:
     """Close quiet alerts and schedule the next check of the others; a mute keeps an alert open.
 
-    If a muted alert were closed, the next failure of its cause would open one that is not muted.
+    So does a maintenance window. If a muted alert were closed, the next failure of its cause would open one that is not muted.
     """
     mutes = AlertMute.objects.filter(alert__in=alerts, until__gt=now).values_list("alert_id")
     muted = dict(mutes.annotate(last=Max("until")))
     for alert in alerts:
-        ends = [_lasts_until(alert), alert.muted_until, muted.get(alert.id)]
+        ends = [_lasts_until(alert), alert.muted_until, alert.held_until, muted.get(alert.id)]
         until = max(end for end in ends if end is not None)
         if until > now:
             alert.next_notice_at = until
@@ -258,12 +260,17 @@ class _Planner:
             delivery.status, delivery.sent_at = DeliveryStatus.SENT, self._now
             delivery.count_shown = alert.count
         else:
-            self._schedule(delivery, recipient.membership)
+            self._schedule(delivery, recipient)
         return delivery
 
-    def _schedule(self, delivery: Delivery, membership: Membership) -> None:
-        key = (membership.pk, delivery.channel)
-        if is_update(delivery):
+    def _schedule(self, delivery: Delivery, recipient: Recipient) -> None:
+        key = (recipient.membership.pk, delivery.channel)
+        gathers = timedelta(minutes=recipient.preference.digest_minutes)
+        if gathers and delivery.channel == Channel.EMAIL and not delivery.alert.urgent:
+            delivery.bundled = True
+            delivery.next_attempt_at = self._bundle_at.setdefault(key, self._now + gathers)
+            return
+        if is_digest(delivery, self._now):
             # One digest of all that has grown; it joins the one that waits.
             delivery.bundled = True
             delivery.next_attempt_at = self._bundle_at.get(key, self._now)

@@ -64,6 +64,7 @@ GRANTS: dict[str, str] = {
     "alert_rules": _ALL,
     "alert_tasks": _ALL,
     "alerts": _ALL,
+    "maintenance_windows": "SID",
     "api_keys": _ALL,
     "attempts": _ALL,
     "bulk_job_items": _ALL,

@@ -60,6 +60,7 @@ GRANTS: dict[str, str] = {
     "alert_rules": _READ,
     "alert_tasks": _ALL,
     "alerts": _ALL,
+    "maintenance_windows": _READ,
     "attempts": _ALL,
     "bulk_job_items": _KEPT,
     "bulk_jobs": _CHANGED,

@@ -27,6 +27,7 @@ from executions.models import DeadLetter, Erasure, WorkerMinute
 from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.event_subscriptions import create_subscription
 from notifications.services.push_subscriptions import subscribe
+from notifications.services.maintenance import WindowFields, create_window
 from notifications.services.rules import create_rule
 from shared.actor import COMMAND
 from shared.conf import conf
@@ -295,7 +296,22 @@ def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
         letter.tenant_id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
     )
     channel = _channel(letter.tenant, words)
-    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id, "channel_id": channel}
+    window = create_window(
+        letter.tenant_id,
+        WindowFields(
+            name=f"{words.readers}-window",
+            weekdays=[1],
+            from_time=time(1),
+            to_time=time(2),
+        ),
+        actor=ACTOR,
+    )
+    return {
+        "alert_id": _alert(letter, words).id,
+        "rule_id": rule.id,
+        "channel_id": channel,
+        "window_id": window.id,
+    }
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:
