@@ -186,9 +186,7 @@ def _recent_messages(channels: Sequence[UUID], now: datetime) -> Counter[UUID]:
     return Counter({channel: count for channel, count in counts if channel is not None})
 
 
-def _bundles(
-    channels: Sequence[UUID], now: datetime, *, closing: bool
-) -> dict[UUID, datetime]:
+def _bundles(channels: Sequence[UUID], now: datetime, *, closing: bool) -> dict[UUID, datetime]:
     """Return the time of the waiting bundle of each chat."""
     rows = Delivery.objects.filter(
         alert_channel_id__in=channels,

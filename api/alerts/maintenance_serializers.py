@@ -26,12 +26,8 @@ class NewWindow(StrictSerializer):
 
     name = NameField(max_length=NAME_LENGTH)
     scope = StrictChoiceField(choices=WindowScope.values, default=WindowScope.ALL.value)
-    value = StrictCharField(
-        max_length=VALUE_LENGTH, default="", allow_blank=True, help_text=_VALUE
-    )
-    begins_at = StrictDateTimeField(
-        required=False, allow_null=True, help_text="Now, unless given."
-    )
+    value = StrictCharField(max_length=VALUE_LENGTH, default="", allow_blank=True, help_text=_VALUE)
+    begins_at = StrictDateTimeField(required=False, allow_null=True, help_text="Now, unless given.")
     ends_at = StrictDateTimeField(required=False, allow_null=True)
     weekdays = StrictListField(
         child=StrictIntegerField(min_value=1, max_value=7),

@@ -127,7 +127,9 @@ def _clock(form: Any, name: str) -> time | None:
     try:
         return time.fromisoformat(text).replace(tzinfo=None) if text else None
     except ValueError as error:
-        raise InvalidInput([FieldError(f"#/{name}", "invalid", "Give a time like 22:00.")]) from error
+        raise InvalidInput(
+            [FieldError(f"#/{name}", "invalid", "Give a time like 22:00.")]
+        ) from error
 
 
 def _presented(found: list[MaintenanceWindow]) -> list[dict[str, Any]]:

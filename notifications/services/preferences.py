@@ -25,7 +25,14 @@ from tenants.models import Membership
 #: The fields that a member may change, as the API names them.
 CHANGEABLE = (
     *("email_events", "push_events", "console_events", "email_address", "timezone"),
-    *("quiet_from", "quiet_to", "quiet_except_final", "digest_minutes", "muted_until", "muted_task_ids"),
+    *(
+        "quiet_from",
+        "quiet_to",
+        "quiet_except_final",
+        "digest_minutes",
+        "muted_until",
+        "muted_task_ids",
+    ),
 )
 _EVENTS = ("email_events", "push_events", "console_events")
 _MOST_MUTED_TASKS = 1000

@@ -144,6 +144,14 @@ JOIN tasks s ON s.id = e.task_id
 LEFT JOIN task_revisions r ON r.task_id = s.id AND r.version = s.version
     AND r.definition ? 'targets'
 
+-- name: ended_lately
+-- Returns how many attempts of these tenants ended since the begin of a minute, and how many
+-- milliseconds they took. Primary key of minute_stats.
+SELECT m.tenant_id, sum(m.attempts)::bigint, sum(m.execution_ms)::bigint
+FROM minute_stats m
+WHERE m.tenant_id = ANY(%(tenants)s::uuid[]) AND m.minute >= %(since)s
+GROUP BY m.tenant_id
+
 -- name: running_long
 -- Returns executions that run for longer than their task's own target, or for more than ``least``
 -- seconds, each with that target; of a workflow the whole run, and not its steps. ``most``

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from time import time
+from datetime import time, timedelta
+from time import time as epoch
 from typing import Any
 from uuid import UUID
 
@@ -469,7 +469,7 @@ def trust(tenant: Tenant, beta: Tenant, gone: Tenant) -> None:
 def _tokens(tenant: Tenant, beta: Tenant, gone: Tenant) -> dict[str, str]:
     """Return a signed token of each kind."""
     trust(tenant, beta, gone)
-    now = int(time())
+    now = int(epoch())
     claims = {
         **{f"a token: {scope}": claims_of(scope=scope, sub="service") for scope in SCOPES},
         "a token: all scopes": claims_of(scope=_ALL, sub="service"),

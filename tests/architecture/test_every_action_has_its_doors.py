@@ -112,9 +112,7 @@ CONSOLE = {
     "alert_rule_edit": Doors("PATCH /v1/notification-rules/{rule_id}", "rules edit"),
     "alert_rule_delete": Doors("DELETE /v1/notification-rules/{rule_id}", "rules delete"),
     "maintenance_new": Doors("POST /v1/maintenance-windows", "maintenance create"),
-    "maintenance_end": Doors(
-        "DELETE /v1/maintenance-windows/{window_id}", "maintenance end"
-    ),
+    "maintenance_end": Doors("DELETE /v1/maintenance-windows/{window_id}", "maintenance end"),
     "secret_new": Doors("POST /v1/secrets", "secrets set"),
     "secret_edit": Doors("PATCH /v1/secrets/{name}", "secrets set"),
     "secret_remove": Doors("DELETE /v1/secrets/{name}", "secrets remove"),

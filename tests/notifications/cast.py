@@ -59,6 +59,7 @@ def pass_time(**parts: float) -> None:
         last_notified_at=F("last_notified_at") - by,
         next_notice_at=F("next_notice_at") - by,
         muted_until=F("muted_until") - by,
+        held_until=F("held_until") - by,
         recovered_at=F("recovered_at") - by,
         ends_at=F("ends_at") - by,
         closed_at=F("closed_at") - by,

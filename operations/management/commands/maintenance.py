@@ -111,9 +111,7 @@ def _add_create_options(parser: CommandParser) -> None:
     parser.add_argument("--value", default="", help="key:value of the label, or the id")
     parser.add_argument("--begins", metavar="TIME", help="2h, or RFC 3339; now if left out")
     parser.add_argument("--until", metavar="TIME", help="end by itself: 2h, or RFC 3339")
-    parser.add_argument(
-        "--daily", metavar="FROM-TO", help="each week instead, such as 22:00-02:00"
-    )
+    parser.add_argument("--daily", metavar="FROM-TO", help="each week instead, such as 22:00-02:00")
     parser.add_argument(
         "--weekdays", nargs="+", choices=_DAYS, help="with --daily: the days on which it begins"
     )
