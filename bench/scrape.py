@@ -84,7 +84,7 @@ def measure(
         found = []
         for _ in range(chosen.scrapes):
             found.append(scrape(product.base_url, token))
-            time.sleep(_EVERY_SECONDS)
+            saturation.wait(_EVERY_SECONDS)
     return distribution([ms for ms, _ in found]), min(size for _, size in found)
 
 

@@ -161,7 +161,8 @@ def _over_at(alert: Alert, recovered_at: datetime) -> datetime:
 def _settle(alerts: Sequence[Alert], now: datetime) -> None:
     """Close quiet alerts and schedule the next check of the others; a mute keeps an alert open.
 
-    So does a maintenance window. If a muted alert were closed, the next failure of its cause would open one that is not muted.
+    So does a maintenance window. If a muted alert were closed, the next failure of its cause would
+    open one that is not muted.
     """
     mutes = AlertMute.objects.filter(alert__in=alerts, until__gt=now).values_list("alert_id")
     muted = dict(mutes.annotate(last=Max("until")))

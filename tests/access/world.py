@@ -26,8 +26,8 @@ from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Erasure, WorkerMinute
 from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.event_subscriptions import create_subscription
-from notifications.services.push_subscriptions import subscribe
 from notifications.services.maintenance import WindowFields, create_window
+from notifications.services.push_subscriptions import subscribe
 from notifications.services.rules import create_rule
 from shared.actor import COMMAND
 from shared.conf import conf
