@@ -214,6 +214,7 @@ LEFT_OUT = {
     "minute_stats": "Counts by the minute, which lists and pictures read: usage has the days.",
     "objective_counts": "Counts for the objectives of the installation, kept for 32 days.",
     "objective_hours": "Counts for the objectives of the installation, kept for 32 days.",
+    "target_days": "Counts of how tasks kept their targets, kept for 32 days.",
     "resealings": "The progress of sealing values anew, of no meaning elsewhere.",
     "share_minutes": "Measurements of pools that tenants share, kept for days.",
     "task_cursors": "Where the scheduler is in each schedule: follows from tasks and executions.",

@@ -1,8 +1,9 @@
--- name: tenants_with_start_targets
--- Returns the tenants that have a task with a target of its start, or had one in an earlier version.
+-- name: tenants_with_targets
+-- Returns the tenants that have a task with a target, or had one in an earlier version.
 -- Keep the subquery: a join would read all tasks. Index task_revisions_targets_idx.
 SELECT DISTINCT (SELECT t.tenant_id FROM tasks t WHERE t.id = r.task_id) FROM task_revisions r
-WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_seconds}' <> 'null'
+WHERE r.definition ? 'targets'
+  AND jsonb_path_exists(r.definition, '$.targets.* ? (@ != null)')
 
 -- name: plan_in_order
 -- Goes before the statements about what has not started: where a table was counted while it was

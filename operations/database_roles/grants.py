@@ -51,6 +51,7 @@ GRANTS: dict[str, str] = {
     "minute_stats": "SIU",
     "objective_counts": _ADDED,
     "objective_hours": _READ,
+    "target_days": _READ,
     "share_minutes": _READ,
     "usage_days": _READ,
     "worker_hours": _READ,

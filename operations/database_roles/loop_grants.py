@@ -47,6 +47,7 @@ GRANTS: dict[str, str] = {
     "minute_stats": _ALL,
     "objective_counts": _ALL,
     "objective_hours": _ALL,
+    "target_days": _ALL,
     "share_minutes": _ALL,
     "usage_days": _ALL,
     "worker_hours": _ALL,

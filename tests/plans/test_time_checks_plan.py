@@ -85,4 +85,4 @@ def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
         assert JudgedTenants().ids()
         assert not list(late_starts(events, RuleBook(())))
 
-    found.check("time_checks/tenants_with_start_targets", "timing_targets/start_targets")
+    found.check("time_checks/tenants_with_targets", "timing_targets/start_targets")

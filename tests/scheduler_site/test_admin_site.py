@@ -240,6 +240,7 @@ def test_every_model_of_the_product_is_registered():
         "BulkJobItem",
         "MinuteStat",
         "ObjectiveHour",
+        "TargetDay",
         "TaskBudget",
         "TaskDependency",
         "UsageDay",
