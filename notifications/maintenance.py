@@ -11,6 +11,8 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from django.db.models import Exists, OuterRef, Q
+
 from notifications.built_in_rules import built_in_id
 from notifications.choices import WindowScope
 from notifications.models import Alert, AlertTask, MaintenanceWindow
@@ -63,17 +65,16 @@ def covers(window: MaintenanceWindow, alert: Alert) -> bool:
     if window.scope == WindowScope.RULE:
         return window.value == str(alert.rule_id or built_in_id(alert.tenant_id, alert.kind))
     tasks = AlertTask.objects.filter(alert=alert)
-    others = tasks.exclude(task_id__in=_covered_tasks(window))
     # An alert about no task, as one of a quota, is none of a task.
-    return tasks.exists() and not others.exists()
+    return tasks.exists() and not tasks.exclude(_is_covered(window)).exists()
 
 
-def _covered_tasks(window: MaintenanceWindow) -> object:
+def _is_covered(window: MaintenanceWindow) -> Q | Exists:
     if window.scope == WindowScope.TASK:
-        return [UUID(window.value)]
+        return Q(task_id=UUID(window.value))
     key, _, value = window.value.partition(":")
-    labelled = Task.objects.filter(tenant_id=window.tenant_id, labels__contains={key: value})
-    return labelled.values("id")
+    # By the primary key of each task, until one without the label.
+    return Exists(Task.objects.filter(id=OuterRef("task_id"), labels__contains={key: value}))
 
 
 def _bounds(window: MaintenanceWindow, day: date) -> tuple[datetime, datetime]:

@@ -111,13 +111,10 @@ def create_window(tenant_id: UUID, wanted: WindowFields, *, actor: Actor) -> Mai
 @transaction.atomic
 def end_window(tenant_id: UUID, window_id: UUID, *, actor: Actor) -> None:
     """End a window, a weekly one for good; what it held back is told. Raise NotFound."""
-    get_window(tenant_id, window_id)
-    rows = MaintenanceWindow.objects.select_for_update().filter(pk=window_id)
-    window = rows.first()
-    if window is None:
-        raise NotFound("There is no such maintenance window.")
-    before, now = _facts(window), database_now()
-    window.delete()
+    before, now = _facts(get_window(tenant_id, window_id)), database_now()
+    gone, _ = MaintenanceWindow.objects.filter(pk=window_id).delete()
+    if not gone:
+        raise NotFound("There is no such maintenance window.")  # another call was faster
     held = Alert.objects.filter(tenant_id=tenant_id, closed_at=None, held_until__gt=now)
     locked = held.select_for_update(no_key=True).order_by("id").values_list("id", flat=True)
     # The alerter asks again: another window may hold them.

@@ -98,8 +98,8 @@ def test_a_window_that_ends_by_itself_lets_its_alerts_go() -> None:
     alert.refresh_from_db()
     assert alert.held_until == alert.next_notice_at == window.ends_at
 
-    MaintenanceWindow.objects.update(begins_at=window.begins_at - timedelta(hours=2))
-    MaintenanceWindow.objects.update(ends_at=database_now())
+    now = database_now()
+    MaintenanceWindow.objects.update(begins_at=now - timedelta(hours=2), ends_at=now)
     pass_time(minutes=60)
     assert [one.alert for one in plan_due_notices()] == [alert]
 

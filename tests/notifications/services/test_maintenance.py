@@ -16,7 +16,7 @@ from tests.factories import ACTOR, daily, make_task, make_tenant
 
 pytestmark = pytest.mark.django_db
 
-WEEKLY = {"weekdays": [1], "from_time": time(1), "to_time": time(2)}
+WEEKLY: dict[str, Any] = {"weekdays": [1], "from_time": time(1), "to_time": time(2)}
 HOUR = timedelta(hours=1)
 
 
@@ -30,7 +30,7 @@ def test_a_window_is_made_and_ended_with_its_audit_entries() -> None:
     end_window(tenant.id, made.pk, actor=ACTOR)
 
     assert not MaintenanceWindow.objects.exists()
-    entries = AuditEntry.objects.filter(tenant_id=tenant.id, subject_kind="maintenance_window")
+    entries = AuditEntry.objects.filter(tenant_id=tenant.id, object_kind="maintenance_window")
     assert set(entries.values_list("action", flat=True)) == {
         "maintenance_window.created",
         "maintenance_window.ended",
