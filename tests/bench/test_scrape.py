@@ -25,7 +25,7 @@ def test_a_scrape_is_a_call_with_the_token():
         ms, size = scrape(f"http://127.0.0.1:{receiver.port}", "t0ken")
 
     [got] = receiver.requests
-    assert (size, got.headers["Authorization"]) == (3, "Bearer t0ken")
+    assert (size, got.headers["authorization"]) == (3, "Bearer t0ken")
     assert ms > 0
 
 

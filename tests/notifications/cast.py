@@ -7,13 +7,21 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import F
 
+from events.outbox import append_many
 from executions.models import Execution
 from notifications.alerter import CONSUMER
 from notifications.models import Alert, AlertMute, Delivery
 from tenants.models import Membership, Tenant
 from tests.factories import finish, make_task, once, prepare, release, start
+
+_COPIES = """
+INSERT INTO ended_executions
+SELECT (jsonb_populate_record(e, jsonb_build_object('id', uuidv7()))).*
+FROM ended_executions e, generate_series(1, %s) WHERE e.id = %s RETURNING id
+"""
 
 
 def make_member(
@@ -42,6 +50,14 @@ def fail(
     """Let that many executions of one task fail for good, each with one attempt."""
     tasks = [make_task(tenant, once(name=name, **parts)) for _ in range(count)]
     return _end(tasks, "FAILED", status)
+
+
+def fail_again(execution: Execution, count: int) -> None:
+    """Let as many more executions of the task fail of the same cause, as rows and events."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COPIES, [count, execution.id])
+        failed = [(row[0], execution.task_id) for row in cursor.fetchall()]
+    append_many(execution.tenant_id, "execution.failed", failed)
 
 
 def retry(tenant: Tenant, count: int = 1, *, name: str = "nightly-invoice") -> list[Execution]:

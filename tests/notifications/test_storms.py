@@ -8,35 +8,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from django.db import connection
 
-from events.outbox import append_many
 from executions.models import Execution
 from notifications.alerter import Alerter
 from notifications.models import Alert, AlertChannel, Delivery
 from notifications.services.deliveries import send_delivery
 from tenants.models import Tenant
 from tests.factories import make_tenant
-from tests.notifications.cast import begin, fail, make_member, pass_time
+from tests.notifications.cast import begin, fail, fail_again, make_member, pass_time
 from tests.support.alert_channels import allow_loopback, make_channel
 from tests.support.http_receiver import http_receiver
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-_COPIES = """
-INSERT INTO ended_executions
-SELECT (jsonb_populate_record(e, jsonb_build_object('id', uuidv7()))).*
-FROM ended_executions e, generate_series(1, %s) WHERE e.id = %s RETURNING id
-"""
-
-
-def fail_again(execution: Execution, count: int) -> None:
-    """Let as many more executions of the task fail of the same cause, as rows and events."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COPIES, [count, execution.id])
-        failed = [(row[0], execution.task_id) for row in cursor.fetchall()]
-    append_many(execution.tenant_id, "execution.failed", failed)
 
 
 def three_causes(tenant: Tenant) -> list[Execution]:

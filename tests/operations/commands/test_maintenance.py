@@ -23,7 +23,8 @@ def test_a_window_is_made_listed_and_ended(alpha):
 
     assert (made["scope"], made["value"], made["weekdays"]) == ("label", "team:data", [])
     assert made["active_until"] == made["ends_at"]
-    assert read("list")["maintenance_windows"] == [made]
+    [listed] = read("list")["maintenance_windows"]
+    assert {"schema": 1, **listed} == made
     assert "label team:data" in call("maintenance", "list").out
     assert read("end", made["id"]) == {"schema": 1, "id": made["id"], "name": "Upgrade"}
     assert not MaintenanceWindow.objects.exists()
