@@ -194,7 +194,7 @@ def _bundles(channels: Sequence[UUID], now: datetime, *, closing: bool) -> dict[
         closing=closing,
         status=DeliveryStatus.PENDING,
         attempt_count=0,
-        # One that is due goes out at any moment, and gathers no more.
+        # One that is due may be sent at any moment, and takes no further message.
         next_attempt_at__gt=now,
     )
     found = rows.values_list("alert_channel_id").annotate(at=Max("next_attempt_at"))

@@ -306,7 +306,7 @@ def _bundles(members: Sequence[int], now: datetime) -> dict[tuple[int, str], dat
         bundled=True,
         status=DeliveryStatus.PENDING,
         attempt_count=0,
-        # One that is due goes out at any moment, and gathers no more.
+        # One that is due may be sent at any moment, and takes no further message.
         next_attempt_at__gt=now,
     )
     found = rows.values_list("membership_id", "channel").annotate(at=Max("next_attempt_at"))
