@@ -58,9 +58,7 @@ def maintenance_new(request: ConsoleRequest) -> HttpResponse:
         return HttpResponseNotAllowed(["GET", "POST"])
     visitor = request.visitor
     if request.method == "GET":
-        asked = {name: request.GET.get(name, "") for name in ("scope", "value")}
-        first = {"timezone": zone_of(request), "weekdays": [], **asked}
-        return _form(request, first, {})
+        return _form(request, _first_fields(request), {})
 
     def create() -> MaintenanceWindow:
         return create_window(visitor.tenant.pk, _wanted(request), actor=visitor.actor)
@@ -79,6 +77,14 @@ def maintenance_end(request: ConsoleRequest, window_id: UUID) -> Done:
     visitor = request.visitor
     end_window(visitor.tenant.pk, window_id, actor=visitor.actor)
     return Done("Ended. What it held back is told now.", reverse("dashboard:maintenance"))
+
+
+def _first_fields(request: ConsoleRequest) -> dict[str, Any]:
+    """Return an empty form; that of a snooze names its rule."""
+    asked = {name: request.GET.get(name, "") for name in ("scope", "value")}
+    rules = list_rules(request.visitor.tenant.pk) if asked["scope"] == WindowScope.RULE else []
+    name = next((f"Snooze {one.name}" for one in rules if str(one.pk) == asked["value"]), "")
+    return {"timezone": zone_of(request), "weekdays": [], "name": name[:NAME_LENGTH], **asked}
 
 
 def _form(request: ConsoleRequest, fields: Mapping[str, Any], errors: Any) -> HttpResponse:

@@ -74,10 +74,9 @@ def get_window(tenant_id: UUID, window_id: UUID) -> MaintenanceWindow:
 def create_window(tenant_id: UUID, wanted: WindowFields, *, actor: Actor) -> MaintenanceWindow:
     """Make a window; raise InvalidInput with every bad field, and QuotaExceeded."""
     now = database_now()
-    errors, value = _of_scope(tenant_id, wanted)
     problem = text_problem(wanted.name, longest=NAME_LENGTH) or hidden_problem(wanted.name)
-    if problem:
-        errors.append(FieldError("#/name", *problem))
+    of_scope, value = _of_scope(tenant_id, wanted)
+    errors = [*([FieldError("#/name", *problem)] if problem else []), *of_scope]
     errors += _of_week(wanted) if wanted.weekdays else _of_once(wanted, now)
     if errors:
         raise InvalidInput(errors)

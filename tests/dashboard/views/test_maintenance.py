@@ -56,6 +56,7 @@ def test_a_rule_is_snoozed_until_a_time_by_a_window(browser, alpha):
     form = client.get(f"{PATH}/new?scope=rule&value={rule.pk}").text
     assert f'value="{rule.pk}"' in form
     assert '<option value="rule" selected>' in form
+    assert 'value="Snooze No worker"' in form
 
     sent = {"name": "Snooze", "scope": "rule", "value": str(rule.pk)}
     answer = client.post(f"{PATH}/new", {**sent, "ends_at": "2036-01-01T00:00"})
