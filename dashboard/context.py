@@ -29,7 +29,12 @@ _OF_SETTINGS = (
     "zones",
 )
 #: Other pages, and the entry that leads to each.
-_INNER_PAGES = {"concurrency_keys": "executions", "shares": "usage"}
+_INNER_PAGES = {
+    "concurrency_keys": "executions",
+    "maintenance": "alerts",
+    "maintenance_new": "alerts",
+    "shares": "usage",
+}
 
 
 class Place(NamedTuple):

@@ -58,11 +58,11 @@ _PAGES: dict[Role, str] = {
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
         workers/<path:worker_id> shares objectives usage usage.csv alerts alerts/recent
-        alerts/<uuid:alert_id> alert-rules settings settings/calendars
+        alerts/<uuid:alert_id> alert-rules maintenance settings settings/calendars
         settings/calendars/<uuid:calendar_id> settings/channels
         settings/quotas settings/secrets settings/zones settings/try settings/confirm
     """,
-    Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
+    Role.OPERATOR: "bulk-jobs/new maintenance/new tasks/<uuid:task_id>/backfill",
     Role.ADMIN: """
         tasks/new tasks/<uuid:task_id>/edit calendar/spread workflows/new
         workflows/<uuid:task_id>/edit erasures erasures/<uuid:erasure_id> settings/calendars/new
@@ -97,7 +97,7 @@ _SENT: dict[Role, str] = {
         destinations/<str:host>/reset pools/new/create pools/<str:name>/pause
         pools/<str:name>/resume pools/<str:name>/limit pools/<str:name>/delete
         alerts/<uuid:alert_id>/mute alerts/<uuid:alert_id>/acknowledge
-        alerts/<uuid:alert_id>/assign
+        alerts/<uuid:alert_id>/assign maintenance/<uuid:window_id>/end
     """,
     Role.ADMIN: """
         tasks/test tasks/<uuid:task_id>/delete tasks/<uuid:task_id>/erase

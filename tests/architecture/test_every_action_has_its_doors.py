@@ -38,7 +38,7 @@ _PAGES_WITH_FORMS = {
     *("login", "login_code", "task_new", "task_edit", "calendar_new", "calendar_edit"),
     *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
     *("secret_new", "secret_edit", "alert_rule_new", "alert_rule_edit"),
-    *("channel_new", "channel_edit"),
+    *("channel_new", "channel_edit", "maintenance_new"),
 }
 
 _SESSION = "about this browser's session only; keys and commands have none"
@@ -111,6 +111,8 @@ CONSOLE = {
     "alert_rule_new": Doors("POST /v1/notification-rules", "rules create"),
     "alert_rule_edit": Doors("PATCH /v1/notification-rules/{rule_id}", "rules edit"),
     "alert_rule_delete": Doors("DELETE /v1/notification-rules/{rule_id}", "rules delete"),
+    "maintenance_new": Doors("POST /v1/maintenance-windows", "maintenance create"),
+    "maintenance_end": Doors("DELETE /v1/maintenance-windows/{window_id}", "maintenance end"),
     "secret_new": Doors("POST /v1/secrets", "secrets set"),
     "secret_edit": Doors("PATCH /v1/secrets/{name}", "secrets set"),
     "secret_remove": Doors("DELETE /v1/secrets/{name}", "secrets remove"),

@@ -45,6 +45,7 @@ def test_the_navigation_marks_where_one_is(browser, alpha):
         ("/settings/zones", "settings"),
         ("/concurrency-keys", "executions"),
         ("/shares", "usage"),
+        ("/maintenance", "alerts"),
     ],
 )
 def test_a_page_below_a_place_is_marked_as_its_own(browser, alpha, path, place):

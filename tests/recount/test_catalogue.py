@@ -46,6 +46,7 @@ ECHOED: dict[str, tuple[str, ...]] = {
         ),
         *("Pagination.limit", "Pagination.page", "*Pagination.limit", "*.bucket_bounds_ms"),
         *("Rule.threshold", "Rule.window_seconds", "Channel.after_seconds", "Objective.target"),
+        *("Window.weekdays", "Preference.digest_minutes", "TargetFigures.seconds"),
         "ObjectivesAnswer.window_days",
     ),
     "names a row, a version or a place": (
