@@ -19,6 +19,8 @@ _BADGE_LIMIT = 99
 #: How the names of the pages begin that *Settings* leads to.
 _OF_SETTINGS = (
     "calendar",
+    "channel",
+    "event_subscription",
     "member",
     "invitation",
     "api_key",

@@ -18,6 +18,7 @@ from dashboard.views import (
     destinations,
     encryption_keys,
     erasures,
+    event_subscriptions,
     execution_log,
     executions,
     explain,
@@ -48,6 +49,8 @@ from dashboard.views.workflows import checking, control, editing, list_editor, l
 
 app_name = "dashboard"
 _RUN = "workflow-runs/<uuid:run_id>"
+_EVENTS = "settings/event-subscriptions"
+_EVENTS_TO = f"{_EVENTS}/<uuid:event_subscription_id>"
 
 urlpatterns = [
     path("login", session.SignIn.as_view(), name="login"),
@@ -239,6 +242,38 @@ urlpatterns = [
         "settings/channels/<uuid:channel_id>/remove",
         channels.channel_remove,
         name="channel_remove",
+    ),
+    path(_EVENTS, event_subscriptions.event_subscriptions, name="event_subscriptions"),
+    path(
+        f"{_EVENTS}/new",
+        event_subscriptions.event_subscription_new,
+        name="event_subscription_new",
+    ),
+    path(_EVENTS_TO, event_subscriptions.event_subscription_edit, name="event_subscription_edit"),
+    path(
+        f"{_EVENTS_TO}/test",
+        event_subscriptions.event_subscription_test,
+        name="event_subscription_test",
+    ),
+    path(
+        f"{_EVENTS_TO}/pause",
+        event_subscriptions.pause,
+        name="event_subscription_pause",
+    ),
+    path(
+        f"{_EVENTS_TO}/resume",
+        event_subscriptions.resume,
+        name="event_subscription_resume",
+    ),
+    path(
+        f"{_EVENTS_TO}/redrive",
+        event_subscriptions.redrive,
+        name="event_subscription_redrive",
+    ),
+    path(
+        f"{_EVENTS_TO}/remove",
+        event_subscriptions.remove,
+        name="event_subscription_remove",
     ),
     path("settings/secrets", secrets.secrets, name="secrets"),
     path("settings/secrets/new", secrets.secret_new, name="secret_new"),

@@ -87,6 +87,15 @@ WORDS = {
     "secrets show": SECRET,
     "secrets set": f"{SECRET} --host {HOST} --keep-value",
     "secrets remove": f"{SECRET} --yes",
+    "subscriptions list": "--json",
+    "subscriptions show": "{event_subscription_id}",
+    "subscriptions create": f"--type task.changed --file {FILES}/url.txt",
+    "subscriptions change": "{event_subscription_id} --type task.changed",
+    "subscriptions test": "{event_subscription_id}",
+    "subscriptions pause": "{event_subscription_id}",
+    "subscriptions resume": "{event_subscription_id}",
+    "subscriptions redrive": "{event_subscription_id} --since 1h --yes",
+    "subscriptions remove": "{event_subscription_id} --yes",
     "tasks list": "--json",
     "tasks show": "{task_id}",
     "tasks occurrences": "{task_id}",
@@ -131,7 +140,9 @@ WORDS = {
     "workflows signal": "paid",
 }
 #: Of these, those that end otherwise than with 0 for the world's own tenant, and why.
-WITHOUT_ROWS: dict[str, str] = {"tasks test": "its receiver is not there"}
+WITHOUT_ROWS: dict[str, str] = dict.fromkeys(
+    ("subscriptions test", "tasks test"), "its receiver is not there"
+)
 #: Commands that are told one object, of whichever tenant: its id, or the name of a tenant.
 BY_ID = {
     "apikey edit": "{key_id} --name made",

@@ -60,7 +60,8 @@ _PAGES: dict[Role, str] = {
         workers/<path:worker_id> shares objectives usage usage.csv alerts alerts/recent
         alerts/<uuid:alert_id> alert-rules settings settings/calendars
         settings/calendars/<uuid:calendar_id> settings/channels
-        settings/quotas settings/secrets settings/zones settings/try settings/confirm
+        settings/event-subscriptions settings/quotas settings/secrets settings/zones settings/try
+        settings/confirm
     """,
     Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
     Role.ADMIN: """
@@ -70,7 +71,9 @@ _PAGES: dict[Role, str] = {
         settings/members settings/encryption-keys settings/api-keys settings/api-keys/new
         settings/api-keys/<uuid:key_id>/edit settings/api-keys/<uuid:key_id>/rotate
         settings/channels/new settings/channels/<uuid:channel_id>
-        settings/channels/<uuid:channel_id>/test settings/secrets/new
+        settings/channels/<uuid:channel_id>/test settings/event-subscriptions/new
+        settings/event-subscriptions/<uuid:event_subscription_id>
+        settings/event-subscriptions/<uuid:event_subscription_id>/test settings/secrets/new
         settings/secrets/named/<str:secret> settings/audit alert-rules/new
         alert-rules/<uuid:rule_id>
         settings/audit/export
@@ -108,6 +111,10 @@ _SENT: dict[Role, str] = {
         settings/members/invitations/<uuid:invitation_id>/withdraw
         settings/api-keys/<uuid:key_id>/revoke settings/secrets/named/<str:secret>/remove
         settings/channels/<uuid:channel_id>/remove
+        settings/event-subscriptions/<uuid:event_subscription_id>/pause
+        settings/event-subscriptions/<uuid:event_subscription_id>/resume
+        settings/event-subscriptions/<uuid:event_subscription_id>/redrive
+        settings/event-subscriptions/<uuid:event_subscription_id>/remove
         alert-rules/<uuid:rule_id>/delete
     """,
     Role.OWNER: """
@@ -120,6 +127,7 @@ _JUDGED_FIRST = {
     "settings/try",
     "settings/confirm",
     "settings/channels/<uuid:channel_id>/test",
+    "settings/event-subscriptions/<uuid:event_subscription_id>/test",
     "settings/calendars/<uuid:calendar_id>/import",
     "settings/api-keys/<uuid:key_id>/rotate",
 }
@@ -162,6 +170,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "decide": {"decision": "approve", "take": "1"},
     "mute": {"minutes": "60"},
     "erase": {"reason": "asked"},
+    "redrive": {"since": "2020-01-01T00:00"},
     "rotate": {"overlap_seconds": "0"},
     "begin": {
         "expected_count": "1",

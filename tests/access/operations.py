@@ -562,6 +562,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "admin",
         body={"since": "2020-01-01T00:00:00Z"},
     ),
+    _op("test_event_subscription", f"POST {_EVENTS_TO}/test", "admin", body={}),
     _op("remove_event_subscription", f"DELETE {_EVENTS_TO}", "admin"),
     _op("list_audit_entries", "GET /v1/audit", "admin"),
     _op("get_audit_entry", "GET /v1/audit/{entry_id}", "admin"),
