@@ -65,7 +65,7 @@ _PAGES: dict[Role, str] = {
     """,
     Role.OPERATOR: "bulk-jobs/new tasks/<uuid:task_id>/backfill",
     Role.ADMIN: """
-        tasks/new tasks/<uuid:task_id>/edit calendar/spread workflows/new
+        tasks/new tasks/import tasks/<uuid:task_id>/edit calendar/spread workflows/new
         workflows/<uuid:task_id>/edit erasures erasures/<uuid:erasure_id> settings/calendars/new
         settings/calendars/<uuid:calendar_id>/edit settings/calendars/<uuid:calendar_id>/import
         settings/members settings/encryption-keys settings/api-keys settings/api-keys/new

@@ -133,6 +133,12 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_tasks", "GET /v1/tasks", "read"),
     _op("create_task", "POST /v1/tasks", "write", body=_NEW),
     _op("create_tasks", "POST /v1/tasks/bulk", "write", body={"tasks": [_NEW]}),
+    _op(
+        "import_tasks",
+        "POST /v1/tasks/import",
+        "write",
+        body={"crontab": "0 2 * * * made\n", "url": "https://example.com/made"},
+    ),
     _op("get_task", f"GET {_TASK}", "read"),
     _op("edit_task", f"PATCH {_TASK}", "write", body={}),
     _op("edit_task", f"PATCH {_TASK}", "write", "operate", body={"status": "PAUSED"}),

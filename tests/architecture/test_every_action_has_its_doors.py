@@ -35,7 +35,7 @@ class Doors:
 
 # Routes that answer GET, too, and change something by POST.
 _PAGES_WITH_FORMS = {
-    *("login", "login_code", "task_new", "task_edit", "calendar_new", "calendar_edit"),
+    *("login", "login_code", "task_new", "task_edit", "task_import", "calendar_new", "calendar_edit"),
     *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
     *("secret_new", "secret_edit", "alert_rule_new", "alert_rule_edit"),
     *("channel_new", "channel_edit", "event_subscription_new", "event_subscription_edit"),
@@ -63,6 +63,7 @@ CONSOLE = {
     "second_factor_remove": Doors(command="accounts reset-second-factor", why=_PERSON),
     "task_new": Doors("POST /v1/tasks", "tasks create"),
     "task_edit": Doors("PUT /v1/tasks/{task_id}", "tasks edit"),
+    "task_import": Doors("POST /v1/tasks/import", "tasks import"),
     # Of a task that is edited it shows the answer of POST /v1/tasks/{task_id}/preview.
     "schedule_preview": Doors("POST /v1/schedules/preview", "schedule preview"),
     "forecast_spread_create": Doors("POST /v1/forecast/spread", "schedule spread"),
