@@ -9,6 +9,7 @@ from dashboard.views import (
     alert_rules,
     alerts,
     api_keys,
+    api_page,
     audit,
     bulk_jobs,
     calendars,
@@ -64,6 +65,7 @@ urlpatterns = [
     path("search", search.search, name="search"),
     # overview
     path("", overview.overview, name="overview"),
+    path("api", api_page.api_page, name="api"),
     # tasks
     path("tasks", tasks.tasks, name="tasks"),
     path("tasks/new", task_form.task_new, name="task_new"),

@@ -35,7 +35,15 @@ class Doors:
 
 # Routes that answer GET, too, and change something by POST.
 _PAGES_WITH_FORMS = {
-    *("login", "login_code", "task_new", "task_edit", "task_import", "calendar_new", "calendar_edit"),
+    *(
+        "login",
+        "login_code",
+        "task_new",
+        "task_edit",
+        "task_import",
+        "calendar_new",
+        "calendar_edit",
+    ),
     *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
     *("secret_new", "secret_edit", "alert_rule_new", "alert_rule_edit"),
     *("channel_new", "channel_edit", "event_subscription_new", "event_subscription_edit"),
