@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dashboard.access import CLOCK_COOKIE, THEME_COOKIE, ConsoleRequest
 from executions.models import DeadLetter
+from shared.process_sight import is_hidden
 
 THEMES = ("system", "light", "dark")
 #: The entries that fit into a phone's bar; the others unfold from it.
@@ -31,7 +32,13 @@ _OF_SETTINGS = (
     "zones",
 )
 #: Other pages, and the entry that leads to each.
-_INNER_PAGES = {"concurrency_keys": "executions", "shares": "usage"}
+_INNER_PAGES = {
+    "concurrency_keys": "executions",
+    "shares": "usage",
+    "task_import": "tasks",
+}
+#: Entries for those who may see the processes of the installation.
+_OF_OPERATORS = ("system",)
 
 
 class Place(NamedTuple):
@@ -58,6 +65,7 @@ PLACES = (
     Place("usage", "Usage", "clock", "u"),
     Place("objectives", "Objectives", "target", "l"),
     Place("alerts", "Alerts", "bell", "a"),
+    Place("system", "System", "layers", "y"),
     Place("settings", "Settings", "sliders", "s"),
 )
 
@@ -88,6 +96,7 @@ def _places(request: HttpRequest) -> list[dict[str, Any]]:
             "on_a_phone": place.name in ON_A_PHONE,
         }
         for place in PLACES
+        if place.name not in _OF_OPERATORS or not is_hidden()
     ]
 
 

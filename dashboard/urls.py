@@ -38,6 +38,7 @@ from dashboard.views import (
     session,
     settings,
     shares,
+    system,
     task_backfill,
     task_form,
     task_import,
@@ -150,6 +151,8 @@ urlpatterns = [
     path("workers", workers.workers, name="workers"),
     path("workers/earlier", workers.earlier_workers, name="workers_earlier"),
     path("workers/<path:worker_id>", workers.worker, name="worker"),
+    path("system", system.system, name="system"),
+    path("system/support-bundle.json", system.support_bundle, name="support_bundle"),
     # erasures, objectives and usage
     path("erasures", erasures.erasures, name="erasures"),
     path("erasures/<uuid:erasure_id>", erasures.erasure, name="erasure"),

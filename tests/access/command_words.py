@@ -178,6 +178,7 @@ OF_INSTALLATION = {
     **{f"roles {verb}": "roles of the database" for verb in ("show", "make")},
     **{f"schedulers {verb}": "the machinery" for verb in ("list", "map")},
     "status": "the machinery, in counts",
+    "support bundle": "the machinery, without anything of a tenant",
     "storm": "a tenant of its own",
     **{
         f"tenant {verb}": "names the tenant that it is about"

@@ -57,7 +57,8 @@ _PAGES: dict[Role, str] = {
         executions/<uuid:execution_id>/explain concurrency-keys dead-letters
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
-        workers/<path:worker_id> shares objectives usage usage.csv alerts alerts/recent
+        workers/<path:worker_id> system system/support-bundle.json shares objectives usage
+        usage.csv alerts alerts/recent
         alerts/<uuid:alert_id> alert-rules settings settings/calendars
         settings/calendars/<uuid:calendar_id> settings/channels
         settings/event-subscriptions settings/quotas settings/secrets settings/zones settings/try
@@ -163,6 +164,8 @@ OPEN = {
 }
 #: Payloads as such: without the right to see them there is no page.
 _PAYLOADS = {"executions/<uuid:execution_id>/log"}
+#: About the installation: for operators alone, whom no kind of visitor here is.
+_OF_OPERATORS = {"system", "system/support-bundle.json"}
 #: What a page asks by itself: a visitor without access to it gets an empty list.
 _ASKED_BESIDE = {"alerts/recent"}
 #: Fields of forms that are judged before their object is looked for, by the last part of the route.
@@ -218,6 +221,8 @@ def _refusal(route: str, visitor: Visit) -> str:
     if visitor.role is None:
         return visitor.turned_to
     if visitor.role.rank < NEEDS[route].rank or (visitor.blind and route in _PAYLOADS):
+        return REFUSED
+    if route in _OF_OPERATORS:
         return REFUSED
     return ""
 
