@@ -2,7 +2,7 @@
 
 Every fact is one of a fixed list: numbers, versions, states, and names that the deployment itself
 has given. No text of a tenant, no payload, no secret and no address is among them, so that the
-whole may be sent to somebody who helps. Doors show it to those who may see processes.
+whole may be sent to people who help. Doors show it to those who may see processes.
 """
 
 from __future__ import annotations

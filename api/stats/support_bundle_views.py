@@ -20,7 +20,7 @@ class SupportBundleView(PunctualView):
 
     @extend_schema(operation_id="get_support_bundle", responses=OpenApiTypes.OBJECT)
     def get(self, request: Request) -> Response:
-        """Show facts about the installation that may be sent to somebody who helps.
+        """Show facts about the installation that may be sent to people who help.
 
         They are numbers, versions and states of a fixed list, without any text of a tenant. Which
         there are may change with each version. A key belongs to one tenant: it is answered only

@@ -1,4 +1,4 @@
-"""``manage.py support``: what to send to somebody who helps, without anything of a tenant.
+"""``manage.py support``: what to send to people who help, without anything of a tenant.
 
 Exit codes: 0 done; 5 the database does not answer.
 """
@@ -44,7 +44,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
 class Command(VerbCommand):
     """Print the support bundle."""
 
-    help = "What to send to somebody who helps: facts about the installation, no tenant's data."
+    help = "What to send to people who help: facts about the installation, no tenant's data."
     verbs: ClassVar[tuple[Verb, ...]] = (
         Verb(
             "bundle",

@@ -8,7 +8,7 @@ from tasks.models import Task
 
 PATH = "/tasks/import"
 FORM = {
-    "crontab": "0 2 * * * /usr/bin/backup --all\n@reboot three\n",
+    "crontab": "0 2 * * * /usr/bin/tidy --all\n@reboot three\n",
     "url": "https://example.com/run",
     "source": "web-1",
     "timezone": "Europe/Berlin",
@@ -61,7 +61,7 @@ def test_an_error_stands_at_its_field_and_the_text_stays(browser, alpha, wrong, 
 
     assert answer.status_code == 400
     assert f'href="#{field}"' in answer.text
-    assert ("backup --all" in answer.text) is (field != "crontab")
+    assert ("tidy --all" in answer.text) is (field != "crontab")
     assert not Task.objects.exists()
 
 

@@ -54,7 +54,6 @@ def test_one_is_created_from_standard_input_and_changed(alpha, monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        ("create", "--type", "execution.exploded"),
         ("create", "--type", "task.changed", "--label", "billing"),
         ("redrive", "ID"),
         ("redrive", "ID", "--since", "2h", "--after", "x"),
