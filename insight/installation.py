@@ -83,14 +83,11 @@ def tables() -> list[TableSize]:
 def history() -> History:
     """Return which days the ledger has."""
     days = [
-        day_of(name.rpartition("_")[2])
+        f"{day_of(name.rpartition('_')[2]):%Y-%m-%d}"
         for table in DAILY_TABLES
         for (name,) in rows("prune/existing_days", {"parent": parent_of(table)})
     ]
-    first, last = (min(days), max(days)) if days else (None, None)
-    return History(
-        first and f"{first:%Y-%m-%d}", last and f"{last:%Y-%m-%d}", conf().retention_days
-    )
+    return History(min(days, default=None), max(days, default=None), conf().retention_days)
 
 
 def database() -> dict[str, str | int]:

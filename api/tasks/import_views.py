@@ -37,7 +37,7 @@ class ImportBody(StrictSerializer):
 
     crontab = StrictCharField(max_length=MOST_CHARACTERS, trim_whitespace=False)
     url = StrictCharField(max_length=URL_LENGTH)
-    source = NameField(
+    source = NameField(  # type: ignore[assignment]  # REST framework takes fields out of the class
         max_length=SOURCE_LENGTH,
         default=DEFAULT_SOURCE,
         help_text="The file's name. A later import under the same name makes no task twice.",

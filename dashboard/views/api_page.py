@@ -98,8 +98,8 @@ def _calls(key: ApiKey | None) -> list[tuple[str, str]]:
             f'  -d \'{{"schedule": {{"delay_seconds": 60}}, {target}}}\'',
         ),
         (
-            "What has failed in the last hour?",
+            "What has failed?",
             f'curl "{base}/v1/executions?status=FAILED&limit=20" {auth}',
         ),
-        ("Follow every event", f'curl "{base}/v1/events?types=execution.failed" {auth}'),
+        ("Follow the failures", f'curl "{base}/v1/events?types=execution.failed" {auth}'),
     ]

@@ -25,7 +25,7 @@ from shared.redis_client import ConnectionFailed
 from tenants.choices import Role
 
 #: The tables that hold most; the bundle has all.
-_TABLES = 15
+_TABLES = 10
 
 View = Callable[[ConsoleRequest], HttpResponse]
 
