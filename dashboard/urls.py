@@ -9,6 +9,7 @@ from dashboard.views import (
     alert_rules,
     alerts,
     api_keys,
+    api_page,
     audit,
     bulk_jobs,
     calendars,
@@ -18,6 +19,7 @@ from dashboard.views import (
     destinations,
     encryption_keys,
     erasures,
+    event_subscriptions,
     execution_log,
     executions,
     explain,
@@ -37,8 +39,10 @@ from dashboard.views import (
     session,
     settings,
     shares,
+    system,
     task_backfill,
     task_form,
+    task_import,
     task_preview,
     tasks,
     usage,
@@ -49,6 +53,8 @@ from dashboard.views.workflows import checking, control, editing, list_editor, l
 
 app_name = "dashboard"
 _RUN = "workflow-runs/<uuid:run_id>"
+_EVENTS = "settings/event-subscriptions"
+_EVENTS_TO = f"{_EVENTS}/<uuid:event_subscription_id>"
 
 urlpatterns = [
     path("login", session.SignIn.as_view(), name="login"),
@@ -61,11 +67,13 @@ urlpatterns = [
     path("search", search.search, name="search"),
     # overview
     path("", overview.overview, name="overview"),
+    path("api", api_page.api_page, name="api"),
     # tasks
     path("tasks", tasks.tasks, name="tasks"),
     path("tasks/new", task_form.task_new, name="task_new"),
     path("tasks/preview", task_preview.schedule_preview, name="schedule_preview"),
     path("tasks/test", task_form.task_test, name="task_test"),
+    path("tasks/import", task_import.task_import, name="task_import"),
     path("tasks/<uuid:task_id>", tasks.task, name="task"),
     path("tasks/<uuid:task_id>/edit", task_form.task_edit, name="task_edit"),
     path("tasks/<uuid:task_id>/pause", tasks.pause, name="task_pause"),
@@ -144,6 +152,8 @@ urlpatterns = [
     path("workers", workers.workers, name="workers"),
     path("workers/earlier", workers.earlier_workers, name="workers_earlier"),
     path("workers/<path:worker_id>", workers.worker, name="worker"),
+    path("system", system.system, name="system"),
+    path("system/support-bundle.json", system.support_bundle, name="support_bundle"),
     # erasures, objectives and usage
     path("erasures", erasures.erasures, name="erasures"),
     path("erasures/<uuid:erasure_id>", erasures.erasure, name="erasure"),
@@ -243,6 +253,38 @@ urlpatterns = [
         "settings/channels/<uuid:channel_id>/remove",
         channels.channel_remove,
         name="channel_remove",
+    ),
+    path(_EVENTS, event_subscriptions.event_subscriptions, name="event_subscriptions"),
+    path(
+        f"{_EVENTS}/new",
+        event_subscriptions.event_subscription_new,
+        name="event_subscription_new",
+    ),
+    path(_EVENTS_TO, event_subscriptions.event_subscription_edit, name="event_subscription_edit"),
+    path(
+        f"{_EVENTS_TO}/test",
+        event_subscriptions.event_subscription_test,
+        name="event_subscription_test",
+    ),
+    path(
+        f"{_EVENTS_TO}/pause",
+        event_subscriptions.pause,
+        name="event_subscription_pause",
+    ),
+    path(
+        f"{_EVENTS_TO}/resume",
+        event_subscriptions.resume,
+        name="event_subscription_resume",
+    ),
+    path(
+        f"{_EVENTS_TO}/redrive",
+        event_subscriptions.redrive,
+        name="event_subscription_redrive",
+    ),
+    path(
+        f"{_EVENTS_TO}/remove",
+        event_subscriptions.remove,
+        name="event_subscription_remove",
     ),
     path("settings/secrets", secrets.secrets, name="secrets"),
     path("settings/secrets/new", secrets.secret_new, name="secret_new"),

@@ -90,6 +90,15 @@ WORDS = {
     "secrets show": SECRET,
     "secrets set": f"{SECRET} --host {HOST} --keep-value",
     "secrets remove": f"{SECRET} --yes",
+    "subscriptions list": "--json",
+    "subscriptions show": "{event_subscription_id}",
+    "subscriptions create": f"--type task.changed --file {FILES}/url.txt",
+    "subscriptions change": "{event_subscription_id} --type task.changed",
+    "subscriptions test": "{event_subscription_id}",
+    "subscriptions pause": "{event_subscription_id}",
+    "subscriptions resume": "{event_subscription_id}",
+    "subscriptions redrive": "{event_subscription_id} --since 1h --yes",
+    "subscriptions remove": "{event_subscription_id} --yes",
     "tasks list": "--json",
     "tasks show": "{task_id}",
     "tasks occurrences": "{task_id}",
@@ -174,6 +183,7 @@ OF_INSTALLATION = {
     **{f"roles {verb}": "roles of the database" for verb in ("show", "make")},
     **{f"schedulers {verb}": "the machinery" for verb in ("list", "map")},
     "status": "the machinery, in counts",
+    "support bundle": "the machinery, without anything of a tenant",
     "storm": "a tenant of its own",
     **{
         f"tenant {verb}": "names the tenant that it is about"

@@ -57,7 +57,7 @@ ECHOED: dict[str, tuple[str, ...]] = {
     "of one attempt, as its receiver or worker told": (
         *("*.response_status", "CapturedResponse.status", "ReceivedRequest.status", "Timings.*"),
         *("Attempt.cost", "AttemptOfLetter.cost", "EventSubscription.last_status"),
-        "ChannelTest.status",
+        *("ChannelTest.status", "EventTest.status"),
     ),
     "of one refused call": ("Problem.*", "BulkResult.status"),
     "what an import would add, by the report that the calendar keeps": ("ImportedDays.*",),
