@@ -10,6 +10,7 @@ from django import template
 from dashboard.pictures.badge import state_badge
 from dashboard.pictures.budget import budget_bars
 from dashboard.pictures.dag import dag
+from dashboard.pictures.day_map import day_map
 from dashboard.pictures.delays import delay_histogram, delay_strip
 from dashboard.pictures.fires import fire_histogram
 from dashboard.pictures.gantt import gantt
@@ -19,6 +20,7 @@ from dashboard.pictures.run_grid import run_grid
 from dashboard.pictures.run_strip import run_strip
 from dashboard.pictures.small import gauge, sparkline
 from dashboard.pictures.state_path import state_path
+from dashboard.pictures.task_history import percentile_bars, share_text, success_bars
 from dashboard.pictures.throughput import throughput_bars
 from dashboard.pictures.usage import usage_bars
 from dashboard.pictures.waterfall import waterfall
@@ -45,10 +47,14 @@ for draw in (
     dag,
     gantt,
     run_grid,
+    success_bars,
+    percentile_bars,
+    day_map,
 ):
     register.simple_tag(draw)
 
 register.filter("duration", duration_text)
+register.filter("share", share_text)
 
 
 @register.filter

@@ -51,7 +51,8 @@ VISITORS: dict[str, Visit] = {
 _PAGES: dict[Role, str] = {
     Role.VIEWER: """
         pulse search tasks tasks/<uuid:task_id> tasks/<uuid:task_id>/explain
-        tasks/<uuid:task_id>/occurrences calendar workflows workflows/<uuid:task_id>
+        tasks/<uuid:task_id>/occurrences tasks/<uuid:task_id>/statistics
+        tasks/<uuid:task_id>/versions calendar workflows workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
         executions/<uuid:execution_id> executions/<uuid:execution_id>/log
         executions/<uuid:execution_id>/explain concurrency-keys dead-letters
