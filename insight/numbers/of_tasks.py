@@ -81,4 +81,12 @@ TASKS = (
         "exact for the schedule as it is while `at_least` is false; else at least",
         ("TaskDay.coming",),
     ),
+    Number(
+        "explain.estimate_error",
+        "Milliseconds from the due time to the start of the task's latest runs that started: "
+        "median, 90th percentile, and how many there are.",
+        "its latest 100 runs, of 35 days at most",
+        "exact",
+        ("EstimateError.p50", "EstimateError.p90", "EstimateError.count"),
+    ),
 )
