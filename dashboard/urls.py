@@ -41,6 +41,7 @@ from dashboard.views import (
     task_history,
     task_preview,
     tasks,
+    timeline,
     usage,
     workers,
     zones,
@@ -104,6 +105,7 @@ urlpatterns = [
     path(f"{_RUN}/steps/<str:key>/decide", control.decide, name="workflow_step_decide"),
     # executions
     path("executions", executions.executions, name="executions"),
+    path("executions/timeline", timeline.executions_timeline, name="executions_timeline"),
     path("executions/<uuid:execution_id>", executions.execution, name="execution"),
     path("executions/<uuid:execution_id>/log", execution_log.execution_log, name="execution_log"),
     path("executions/<uuid:execution_id>/cancel", executions.cancel, name="execution_cancel"),

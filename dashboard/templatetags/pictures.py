@@ -22,6 +22,7 @@ from dashboard.pictures.small import gauge, sparkline
 from dashboard.pictures.state_path import state_path
 from dashboard.pictures.task_history import percentile_bars, share_text, success_bars
 from dashboard.pictures.throughput import throughput_bars
+from dashboard.pictures.timeline import timeline
 from dashboard.pictures.usage import usage_bars
 from dashboard.pictures.waterfall import waterfall
 from dashboard.state_vocabulary import look_of
@@ -50,6 +51,7 @@ for draw in (
     success_bars,
     percentile_bars,
     day_map,
+    timeline,
 ):
     register.simple_tag(draw)
 

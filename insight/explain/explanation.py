@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from executions.bulk.backfill_steps import KIND, execution_of
 from executions.choices import OPEN, Status
 from executions.models import BulkJob, Execution
-from insight.explain.estimates import error_of, is_by_due_time, why_none
 from insight.explain.answer import Check, Explanation, capitalised, spell, told
 from insight.explain.checks import run_checks
+from insight.explain.estimates import error_of, is_by_due_time, why_none
 from insight.explain.evidence import Situation
 from insight.explain.lateness import why_late
 from insight.explain.timetable import FIRST, LAST, Timetable, occurrence_at

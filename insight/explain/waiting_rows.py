@@ -101,26 +101,28 @@ def waits_of_rows(
 def _wait_of(row: Execution, around: _Around, now: datetime) -> RowWait:
     task = around.tasks.get(row.task_id)
     if row.status == Status.QUEUED:
-        if row.due_at > now:
-            return _wait("due_time", until=row.due_at)
-        return _wait("start", until=row.lease_expires_at)
-    if task is not None:
-        held = _pause_of(row, task, around.pauses)
-        if held is not None:
-            return held
+        ahead = row.due_at > now
+        until = row.due_at if ahead else row.lease_expires_at
+        return _wait("due_time" if ahead else "start", until=until)
+    held = _pause_of(row, task, around.pauses) if task is not None else None
+    if held is not None:
+        return held
     if around.tenant_suspended:
         return _wait("tenant")
     if row.due_at > now:
         return _wait("retry" if row.status == Status.RETRYING else "due_time", until=row.due_at)
     if not _is_looked_after(around.owners.get(row.partition), now):
         return _wait("scheduler")
+    return _place_of(row, task) or _on_the_way(row, around)
+
+
+def _place_of(row: Execution, task: Task | None) -> RowWait | None:
+    """Return the place, of its job, task or key, that due work is not admitted without."""
     if row.gated and row.series_id is not None:
         return _wait("backfill_limit")
     if row.gated:
         return _wait(place_word(task) if task else "overlap")
-    if row.key_place == 0:
-        return _wait("concurrency_key")
-    return _on_the_way(row, around)
+    return _wait("concurrency_key") if row.key_place == 0 else None
 
 
 def _on_the_way(row: Execution, around: _Around) -> RowWait:
