@@ -203,8 +203,8 @@ def _months(found: TaskCalendar, begin: date) -> SafeString:
         x, _ = _place(one, begin)
         if (one.day.day == 1 or one is found.days[0]) and x >= free:
             name = f"{one.day:%b}" if one.day.month > 1 else f"{one.day:%Y}"
-            attributes = {"class": "tick at-start", "x": x, "y": 11, "aria-hidden": "true"}
-            labels.append(tag("text", attributes, name))
+            place: dict[str, str | int | float | None] = {"x": x, "y": 11, "aria-hidden": "true"}
+            labels.append(tag("text", {"class": "tick at-start", **place}, name))
             free = x + 2 * _STEP
     return joined(labels)
 

@@ -144,7 +144,9 @@ def present_explanation(found: Explanation) -> dict[str, Any]:
 
 
 def _error(found: EstimateError | None) -> dict[str, float | int] | None:
-    return found and {"p50": found.p50_ms, "p90": found.p90_ms, "count": found.count}
+    return (
+        None if found is None else {"p50": found.p50_ms, "p90": found.p90_ms, "count": found.count}
+    )
 
 
 def _check(check: Check) -> dict[str, Any]:

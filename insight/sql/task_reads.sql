@@ -13,7 +13,9 @@ ORDER BY e.id DESC OFFSET %(most)s - 1 LIMIT 1
 WITH found AS (
     SELECT width_bucket(e.id, %(bounds)s::uuid[]) AS part, e.id, e.status, e.error_code,
            e.response_status, e.start_delay_ms,
-           greatest(0, extract(epoch FROM e.finished_at - e.started_at)::float8 * 1000) AS duration
+           CASE WHEN e.started_at IS NOT NULL -- greatest(0, NULL) is 0
+                THEN greatest(0, extract(epoch FROM e.finished_at - e.started_at)::float8 * 1000)
+           END AS duration
     FROM ended_executions e
     WHERE e.task_id = %(task)s AND e.tenant_id = %(tenant)s AND e.id >= %(low)s
       AND e.revision < 1610612736 AND e.span_count IS NULL

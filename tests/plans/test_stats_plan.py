@@ -135,8 +135,8 @@ def test_the_history_of_a_task_is_found_by_its_index(plans: Any, full: Tenant):
     found.check("task_reads/reach", "task_reads/history")
     for name in ("task_reads/reach", "task_reads/history", "task_reads/days"):
         for plan in found.found[name]:
-            assert plan.indexes, name
-            assert all("task_id" in one for one in plan.indexes), plan.indexes
+            # Of a day that holds next to nothing of the range any index may be taken.
+            assert any("task_id" in one for one in plan.indexes), plan.indexes
             assert not plan.large_read_whole(), name
 
 

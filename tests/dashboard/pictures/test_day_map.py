@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from dashboard.pictures.day_map import day_map, day_text
 from insight.task_calendar import TaskCalendar, TaskDay
@@ -10,7 +11,7 @@ from tests.dashboard.pictures.reading import assert_keeps_the_rules, having, row
 DAY = date(2026, 11, 20)
 
 
-def _day(number: int, **parts: object) -> TaskDay:
+def _day(number: int, **parts: Any) -> TaskDay:
     start = datetime(2026, 11, 20, tzinfo=UTC) + timedelta(days=number)
     fields = {"day": start.date(), "start": start, "end": start + timedelta(days=1), **parts}
     return TaskDay(**fields)

@@ -15,13 +15,13 @@ from tests.support.ended_rows import ended
 @pytest.fixture
 def made(alpha):
     now = database_now()
-    for name, worker in (("One <b>", "w-1"), ("Two", "w-2")):
-        task = make_task(alpha, daily(name=name))
+    tasks = [make_task(alpha, daily(name=name)) for name in ("One <b>", "Two")]
+    for task, worker in zip(tasks, ("w-1", "w-2"), strict=True):
         for minutes in (2, 3):
             ended(task, now - timedelta(minutes=minutes), worker=worker, destination="a.example")
         ended(task, now - timedelta(hours=3))
         ended(task, now - timedelta(minutes=4), "SKIPPED")
-    return task
+    return tasks[1]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,9 @@ def _gated(tenant: Tenant, **schedule) -> Execution:
 
 def _of_a_paused_pool(tenant: Tenant) -> Execution:
     Pool.objects.create(tenant=tenant, name="batch", paused=True)
-    task = make_task(tenant, daily(target={"kind": "pull", "pool": "batch"}))
+    task = make_task(
+        tenant, daily(target={"kind": "pool", "pool": "batch", "handler": "make_invoice"})
+    )
     return row(task, this_minute(-MINUTE), pool=task.pool)
 
 
@@ -70,12 +72,12 @@ MADE: dict[str, Make] = {
 
 def _told(found: Execution) -> tuple[str, str | None] | None:
     wait = waits_of_rows(found.tenant_id, [found], database_now()).get(found.pk)
-    return wait and (wait.what, format_instant(wait.until) if wait.until else None)
+    return None if wait is None else (wait.what, wait.until and format_instant(wait.until))
 
 
 def _explained(found: Execution) -> tuple[str, str | None] | None:
     shown = waiting_for(found, reload(Task(pk=found.task_id)), database_now())
-    return shown and (shown["what"], shown["until"])
+    return None if shown is None else (shown["what"], shown["until"])
 
 
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -46,7 +47,7 @@ def task(alpha: Tenant) -> Task:
     return made
 
 
-def _rank(values: list[float], share: float) -> float:
+def _rank(values: Sequence[float], share: float) -> float:
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
