@@ -13,7 +13,7 @@ from insight.explain.timetable import Timetable
 from tasks.models import Task
 from tasks.schedules.base import DST_GAP, DST_OVERLAP, MICROSECOND, Occurrence, Spec
 from tasks.schedules.clock_changes import ClockChange, changes_between, rule_text
-from tasks.schedules.cron_parse import CronProblem
+from tasks.schedules.cron_terms import CronProblem
 from tasks.schedules.zones import Zone
 
 #: How far ahead changes are looked for: in most zones two.

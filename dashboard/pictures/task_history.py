@@ -118,7 +118,7 @@ def _scale(lower: Sequence[float], upper: Sequence[float]) -> _Scale:
 
 def _round_up(value: float) -> float:
     size = 10 ** math.floor(math.log10(value))
-    return next(size * step for step in (1, 2, 4, 6, 8, 10) if value <= size * step)
+    return next(float(size * step) for step in (1, 2, 4, 6, 8, 10) if value <= size * step)
 
 
 def _success(part: Part, place: int, count: int, frame: Frame) -> SafeString:

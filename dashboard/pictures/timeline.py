@@ -145,7 +145,12 @@ def _bar(bar: TimelineBar, span: _Span, axis: BrokenAxis, y: float, *, first: bo
     width = max(right - left, _THINNEST)
     spent = duration_text(span[1] - span[0])
     words = f"{bar.name}, {look_of(bar.state).label}, {clock_text(bar.begin)}, {spent}"
-    box = {"x": percent(min(left, 1 - width)), "width": percent(width), "y": y, "height": _BAR}
+    box: dict[str, str | int | float | None] = {
+        "x": percent(min(left, 1 - width)),
+        "width": percent(width),
+        "y": y,
+        "height": _BAR,
+    }
     return link(
         bar.href,
         {

@@ -71,6 +71,6 @@ def test_a_long_definition_is_compared_in_part_and_says_so(
 
 
 def test_a_version_that_never_was_is_not_found(task: Task):
-    assert read_definition(task, 2)
+    assert read_definition(task, 2).priority == 2
     with pytest.raises(NotFound):
         compare_versions(task, 1, 3)

@@ -72,7 +72,7 @@ MADE: dict[str, Make] = {
 
 def _told(found: Execution) -> tuple[str, str | None] | None:
     wait = waits_of_rows(found.tenant_id, [found], database_now()).get(found.pk)
-    return None if wait is None else (wait.what, wait.until and format_instant(wait.until))
+    return None if wait is None else (wait.what, format_instant(wait.until) if wait.until else None)
 
 
 def _explained(found: Execution) -> tuple[str, str | None] | None:

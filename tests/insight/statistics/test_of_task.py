@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.support.recounting import recounts
 pytestmark = pytest.mark.django_db
 
 #: Minutes ago, state, start delay, duration and further fields of each execution.
-ROWS = (
+ROWS: tuple[tuple[int, str, float, float, dict[str, Any]], ...] = (
     (3, "SUCCEEDED", 5, 40, {}),
     (4, "SUCCEEDED", 9, 900, {}),
     (5, "FAILED", 7, 30_000, {"error_code": "timeout", "response_status": None}),
