@@ -44,7 +44,7 @@ def timeline(bars: Sequence[TimelineBar], *, by: str, now: datetime) -> SafeStri
     """Return the chart of the executions by ``by``, a noun; what runs is drawn up to ``now``."""
     lanes = _lanes(bars)
     shown = dict(list(lanes.items())[:MOST_LANES])
-    summary = _summary(bars, lanes, by)
+    summary = _summary(bars, lanes, by, now)
     drawn = [bar for lane in shown.values() for bar in lane]
     if not drawn:
         return figure("timeline", "Executions over time", summary, table=Table((), ()))
@@ -170,10 +170,15 @@ def _row(bar: TimelineBar, span: _Span) -> tuple[str, ...]:
 
 
 def _summary(
-    bars: Sequence[TimelineBar], lanes: Mapping[str, Sequence[TimelineBar]], by: str
+    bars: Sequence[TimelineBar],
+    lanes: Mapping[str, Sequence[TimelineBar]],
+    by: str,
+    now: datetime,
 ) -> str:
     if not bars:
         return "No execution began in this window."
     begun = plural(len(bars), "execution")
+    first, last = min(bar.begin for bar in bars), max(bar.end or now for bar in bars)
+    when = f"from {clock_text(first)} to {clock_text(last)}"
     more = f" The {MOST_LANES} with the most are shown." if len(lanes) > MOST_LANES else ""
-    return f"{begun} of {plural(len(lanes), by)}.{more}"
+    return f"{begun} of {plural(len(lanes), by)}, {when}; idle time is cut short.{more}"

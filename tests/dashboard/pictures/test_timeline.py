@@ -40,7 +40,7 @@ def test_each_lane_has_its_executions_the_fullest_lane_first():
     markup = draw(bar("rare", 0), bar("busy", 1), bar("busy", 5))
 
     assert texts(markup, "gantt-key") == ["busy", "rare"]
-    assert "3 executions of 2 tasks." in markup
+    assert "3 executions of 2 tasks, from 2026-11-20 08:00:00 UTC to" in markup
     bars = having(markup, "gantt-bar")
     assert [one.get("href") for one in bars] == ["?at=1", "?at=5", "?at=0"]
     assert [one.get("tabindex") for one in bars] == ["0", "-1", "-1"]
