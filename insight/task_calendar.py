@@ -17,13 +17,13 @@ from executions.loop.clocks import database_now
 from insight.explain.evidence import end_of_pause, standing_pause_of
 from insight.explain.timetable import Timetable
 from insight.occurrences import NOT_PREPARED, reason_not_to_run
-from insight.task_clock import changes_in
 from insight.task_fires import occurrences_left
 from shared.ids import first_id_at
 from shared.sql import rows
 from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import CALENDAR_EXCLUDED, MICROSECOND, Occurrence
+from tasks.schedules.clock_days import days_of_changes
 from tasks.schedules.zones import Zone, find_zone
 
 PAST_DAYS, AHEAD_DAYS = 365, 30
@@ -82,13 +82,8 @@ def calendar_of(task: Task, now: datetime | None = None) -> TaskCalendar:
     first = max(now - kept, min(task.created_at, now)).astimezone(zone.info).date()
     count = (today - first).days + AHEAD_DAYS + 1
     days = [_empty_day(first + number * _DAY, zone) for number in range(count)]
-    changes = changes_in(zone, days[0].start, days[-1].end)
-    days = [
-        replace(one, change=changes[one.day.isoformat()].words)
-        if one.day.isoformat() in changes
-        else one
-        for one in days
-    ]
+    changes = days_of_changes(zone, days[0].start, days[-1].end)
+    days = [replace(one, change=changes.get(one.day, "")) for one in days]
     past = _with_past(task, [one for one in days if one.day <= today], now)
     return TaskCalendar(
         zone.name, now, today, list(_with_coming(task, past + days[len(past) :], now))

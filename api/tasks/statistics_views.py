@@ -16,7 +16,6 @@ from api.protocol.views import PunctualView
 from insight.presentation.task_statistics import present_calendar, present_history
 from insight.statistics.of_task import DEFAULT_WINDOW, MOST_ROWS, WINDOWS, history_of
 from insight.task_calendar import MOST_A_DAY, calendar_of
-from insight.task_clock import clock_rule_of
 from tasks.models import Task
 
 Answer = serializers.Serializer[Any]
@@ -99,32 +98,13 @@ class TaskDaySerializer(Answer):
     clock_change = serializers.CharField(allow_null=True)
 
 
-class ConcernedTimeSerializer(Answer):
-    """A local time that the clocks skip or repeat that day, and when it runs."""
-
-    local_time = serializers.CharField()
-    skipped = serializers.BooleanField()
-    runs_at = serializers.ListField(child=StrictDateTimeField())
-
-
-class ClockChangeSerializer(Answer):
-    """A coming change of the clocks, and the first of the task's times that it concerns."""
-
-    at = StrictDateTimeField()
-    day = serializers.DateField()
-    change = serializers.CharField()
-    times = ConcernedTimeSerializer(many=True)
-
-
 class TaskCalendarAnswer(Answer):
-    """The days of a task, oldest first; `clock_rule` is null where its schedule is unreadable."""
+    """The days of a task, oldest first."""
 
     at = StrictDateTimeField()
     timezone = serializers.CharField()
     today = serializers.DateField()
     days = TaskDaySerializer(many=True)
-    clock_rule = serializers.CharField(allow_null=True)
-    clock_changes = ClockChangeSerializer(many=True)
 
 
 class TaskStatisticsView(PunctualView):
@@ -162,5 +142,4 @@ class TaskCalendarView(PunctualView):
     def get(self, request: Request, task_id: UUID) -> Response:
         """Show a task's past and coming days."""
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
-        found = calendar_of(task)
-        return Response(present_calendar(found, clock_rule_of(task, found.now)))
+        return Response(present_calendar(calendar_of(task)))

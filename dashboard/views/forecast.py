@@ -18,10 +18,10 @@ from dashboard.pictures.heat_map import DayRow, HourCell
 from executions.bulk.spreading import MAX_JITTER_SECONDS, plan_spread, spread_minute
 from executions.loop.clocks import database_now
 from insight.forecast.load import Forecast, forecast, present_hot_spots
-from insight.task_clock import changes_in
 from shared.clock_text import local_time, minute_text, time_of_day, weekday_text
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import InstantError, format_instant, parse_instant
+from tasks.schedules.clock_days import days_of_changes
 from tasks.schedules.minutes import MINUTE
 from tasks.schedules.zones import find_zone
 from tenants.choices import Role
@@ -119,8 +119,7 @@ def _change_of(day: date) -> str:
     """Return the change of the clocks in the visitor's zone on a day, in words; else ""."""
     zone = find_zone(timezone.get_current_timezone_name())
     noon = datetime.combine(day, time(12), zone.info)
-    found = changes_in(zone, noon - 2 * _DAY, noon + 2 * _DAY).get(day.isoformat())
-    return found.words if found else ""
+    return days_of_changes(zone, noon - 2 * _DAY, noon + 2 * _DAY).get(day, "")
 
 
 def _link(begin: datetime, destination: str | None) -> str:

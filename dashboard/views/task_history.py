@@ -16,7 +16,6 @@ from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters
 from insight.statistics.of_task import DEFAULT_WINDOW, MOST_ROWS, WINDOWS, TaskHistory, history_of
 from insight.task_calendar import TaskDay, calendar_of
-from insight.task_clock import clock_rule_of
 from insight.version_diff import MOST_LINES, compare_versions
 from shared.clock_text import field_text
 from shared.instants import format_instant
@@ -50,7 +49,6 @@ def task_statistics(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "most": MOST_ROWS,
             "calendar": calendar,
             "day_links": {one.day: _day_link(task, one, calendar.now) for one in calendar.days},
-            "rule": clock_rule_of(task, calendar.now),
         },
     )
 

@@ -30,7 +30,6 @@ from insight.explain.evidence import end_of_pause, standing_pause_of
 from insight.presentation.audit import present_entry
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips
-from insight.task_clock import clock_rule_of
 from insight.task_fires import fires_of
 from notifications.models import Alert
 from shared.exceptions import FieldError, InvalidInput
@@ -135,7 +134,6 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
                 "payload": version_of(payload_text),
                 "definition": version_of(definition_text),
             },
-            "rule": clock_rule_of(found, database_now()),
             "alerts": _alerts(tenant, task_id),
             "audit": _audit(request, task_id),
             "pauses": PAUSES,

@@ -6,7 +6,6 @@ from typing import Any
 
 from insight.statistics.of_task import Figures, Percentiles, TaskHistory
 from insight.task_calendar import TaskCalendar, TaskDay
-from insight.task_clock import ClockRule, ComingChange
 from shared.instants import format_instant
 
 
@@ -36,15 +35,13 @@ def present_history(found: TaskHistory) -> dict[str, Any]:
     }
 
 
-def present_calendar(found: TaskCalendar, rule: ClockRule | None) -> dict[str, Any]:
-    """Return the days of a task, and how it meets the changes of its zone's clocks."""
+def present_calendar(found: TaskCalendar) -> dict[str, Any]:
+    """Return the days of a task."""
     return {
         "at": format_instant(found.now),
         "timezone": found.zone,
         "today": found.today.isoformat(),
         "days": [_day(one) for one in found.days],
-        "clock_rule": rule.text if rule else None,
-        "clock_changes": [_change(one) for one in rule.coming] if rule else [],
     }
 
 
@@ -76,20 +73,4 @@ def _day(one: TaskDay) -> dict[str, Any]:
         "excluded": one.excluded,
         "paused": one.paused,
         "clock_change": one.change or None,
-    }
-
-
-def _change(one: ComingChange) -> dict[str, Any]:
-    return {
-        "at": format_instant(one.change.at),
-        "day": one.change.day.isoformat(),
-        "change": one.change.words,
-        "times": [
-            {
-                "local_time": time.local_time,
-                "skipped": time.skipped,
-                "runs_at": [format_instant(at) for at in time.runs_at],
-            }
-            for time in one.times
-        ],
     }

@@ -10,7 +10,6 @@ from django.core.management.base import CommandParser
 from insight.presentation.task_statistics import present_calendar, present_history
 from insight.statistics.of_task import DEFAULT_WINDOW, MOST_ROWS, WINDOWS, history_of
 from insight.task_calendar import calendar_of
-from insight.task_clock import clock_rule_of
 from operations.finding import find_task
 from shared.commands import PunctualCommand, table
 from shared.duration_words import duration_text
@@ -40,10 +39,9 @@ def show_statistics(command: PunctualCommand, options: Mapping[str, Any]) -> Non
 
 
 def show_calendar(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Print the days of a task on which something happens, and how it meets changed clocks."""
+    """Print the days of a task on which something happens."""
     task = find_task(options["id"], options["tenant"])
-    found = calendar_of(task)
-    document = present_calendar(found, clock_rule_of(task, found.now))
+    document = present_calendar(calendar_of(task))
     command.emit(options, {"id": str(task.pk), **document}, _days(command, document))
 
 
@@ -105,14 +103,6 @@ def _days(command: PunctualCommand, document: Mapping[str, Any]) -> Iterator[str
         if any(one[name] for name in states) or one["coming"] != 0 or _marks(one)
     ]
     yield from table((f"day ({document['timezone']})", *states, "to come", "marks"), rows)
-    if document["clock_rule"]:
-        yield document["clock_rule"]
-    for change in document["clock_changes"]:
-        yield f"{change['day']}: {change['change']}"
-        for time in change["times"]:
-            what = "is skipped" if time["skipped"] else "occurs twice"
-            runs = " and ".join(time["runs_at"]) or "not at all"
-            yield f"  {time['local_time']} {what}: runs {runs}"
 
 
 def _marks(one: Mapping[str, Any]) -> str:

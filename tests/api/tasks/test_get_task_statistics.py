@@ -23,7 +23,6 @@ def test_statistics_and_calendar_are_answered(client: ApiClient, alpha: Tenant):
     assert told["causes"][0]["response_status"] == 503
     assert days["timezone"] == "Europe/Berlin"
     assert sum(day["failed"] for day in days["days"]) == 1
-    assert len(days["clock_changes"]) == 2
 
 
 @pytest.mark.parametrize("query", ["window=1y", "since=2026-11-20T08:00:00Z"])

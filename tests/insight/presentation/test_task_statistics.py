@@ -6,9 +6,7 @@ from uuid import UUID
 from insight.presentation.task_statistics import present_calendar, present_history
 from insight.statistics.of_task import Cause, Figures, Part, Percentiles, TaskHistory
 from insight.task_calendar import TaskCalendar, TaskDay
-from insight.task_clock import ClockRule, ComingChange, ConcernedTime
 from shared.ids import first_id_at
-from tasks.schedules.clock_changes import ClockChange
 
 AT = datetime(2026, 11, 20, 8, tzinfo=UTC)
 TOLD = "2026-11-20T08:00:00.000Z"
@@ -41,17 +39,12 @@ def test_the_history_is_told_with_its_bounds():
     ]
 
 
-def test_the_calendar_is_told_with_the_rule_of_the_clocks():
+def test_the_calendar_is_told_day_by_day():
     day = TaskDay(AT.date(), AT, AT, succeeded=1, coming=None, change="the clocks go back")
-    calendar = TaskCalendar("Europe/Berlin", AT, AT.date(), [day])
-    change = ComingChange(ClockChange(AT, -3600, AT.date()), [ConcernedTime("02:30", False, [AT])])
 
-    told = present_calendar(calendar, ClockRule("Europe/Berlin", "A rule.", [change]))
+    told = present_calendar(TaskCalendar("Europe/Berlin", AT, AT.date(), [day]))
 
+    assert (told["timezone"], told["today"], told["at"]) == ("Europe/Berlin", "2026-11-20", TOLD)
     assert told["days"][0]["coming"] is None
+    assert told["days"][0]["succeeded"] == 1
     assert told["days"][0]["clock_change"] == "the clocks go back"
-    assert told["clock_rule"] == "A rule."
-    assert told["clock_changes"][0]["times"] == [
-        {"local_time": "02:30", "skipped": False, "runs_at": [TOLD]}
-    ]
-    assert present_calendar(calendar, None)["clock_changes"] == []

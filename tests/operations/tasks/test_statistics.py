@@ -33,17 +33,13 @@ def test_statistics_are_printed_as_tables_and_as_json(
     assert "executions, from" in cut.err
 
 
-def test_the_days_are_printed_with_the_rule_of_the_clocks(alpha: Tenant):
-    schedule = {"cron_expression": "30 2 * * *", "timezone": "Europe/Berlin", "dst_gap": "skip"}
-    task = make_task(alpha, daily(schedule=schedule))
+def test_the_days_are_printed(alpha: Tenant):
+    task = make_task(alpha, daily())
     ended(task, database_now())
 
     said = call("tasks", "calendar", str(task.pk))
-    document = read_document(
-        "tasks-calendar", call("tasks", "calendar", str(task.pk), "--json").out
-    )
+    printed = call("tasks", "calendar", str(task.pk), "--json")
 
     assert "today" in said.out
-    assert "02:30 is skipped: runs not at all" in said.out
-    assert len(document["days"]) == 31
-    assert document["clock_rule"].startswith("A time that the clocks skip does not run")
+    assert "day (Europe/Berlin)" in said.out
+    assert len(read_document("tasks-calendar", printed.out)["days"]) == 31
