@@ -30,7 +30,7 @@ SAME, CHANGED, LEFT_OUT = "same", "changed", "left_out"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of each version, None where one has none; ``left_out`` is for ``count`` equal lines."""
+    """A line of each version, None where one has none; ``left_out`` has ``count`` equal ones."""
 
     kind: str
     before: str | None = None
