@@ -10,6 +10,7 @@ from api.tasks import bulk_views as bulk
 from api.tasks import history_views as history
 from api.tasks import import_views as importing
 from api.tasks import occurrence_views as occurrences
+from api.tasks import statistics_views as statistics
 from api.tasks import test_views as tests
 from api.tasks import verb_views as verbs
 from api.tasks import views as tasks
@@ -35,6 +36,16 @@ urlpatterns = [
         "tasks/<uuid:task_id>/occurrences",
         occurrences.OccurrencesView.as_view(),
         name="task-occurrences",
+    ),
+    path(
+        "tasks/<uuid:task_id>/statistics",
+        statistics.TaskStatisticsView.as_view(),
+        name="task-statistics",
+    ),
+    path(
+        "tasks/<uuid:task_id>/calendar",
+        statistics.TaskCalendarView.as_view(),
+        name="task-calendar",
     ),
     path("tasks/<uuid:task_id>/explain", explain.ExplainTaskView.as_view(), name="task-explain"),
     path(

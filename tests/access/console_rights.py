@@ -51,9 +51,10 @@ VISITORS: dict[str, Visit] = {
 _PAGES: dict[Role, str] = {
     Role.VIEWER: """
         pulse search api tasks tasks/<uuid:task_id> tasks/<uuid:task_id>/explain
-        tasks/<uuid:task_id>/occurrences calendar workflows workflows/<uuid:task_id>
+        tasks/<uuid:task_id>/occurrences tasks/<uuid:task_id>/statistics
+        tasks/<uuid:task_id>/versions calendar workflows workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
-        executions/<uuid:execution_id> executions/<uuid:execution_id>/log
+        executions/timeline executions/<uuid:execution_id> executions/<uuid:execution_id>/log
         executions/<uuid:execution_id>/explain concurrency-keys dead-letters
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier

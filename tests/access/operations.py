@@ -169,6 +169,8 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_task_executions", f"GET {_TASK}/executions", "read"),
     _op("list_task_revisions", f"GET {_TASK}/revisions", "read"),
     _op("list_occurrences", f"GET {_TASK}/occurrences", "read"),
+    _op("get_task_statistics", f"GET {_TASK}/statistics", "read"),
+    _op("get_task_calendar", f"GET {_TASK}/calendar", "read"),
     _op("erase_task", f"POST {_TASK}/erase", "admin", body={"reason": "asked"}, seen_with="admin"),
     _op("list_erasures", "GET /v1/erasures", "admin"),
     _op("get_erasure", "GET /v1/erasures/{erasure_id}", "admin"),

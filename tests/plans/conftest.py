@@ -106,6 +106,7 @@ class Plans:
                 "time_checks",
                 "timing_targets",
                 "alert_rules",
+                "task_reads",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.
