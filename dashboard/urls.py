@@ -21,6 +21,7 @@ from dashboard.views import (
     execution_log,
     executions,
     explain,
+    filter_suggestions,
     forecast,
     invitations,
     members,
@@ -101,6 +102,7 @@ urlpatterns = [
     path(f"{_RUN}/steps/<str:key>/decide", control.decide, name="workflow_step_decide"),
     # executions
     path("executions", executions.executions, name="executions"),
+    path("filter-suggestions", filter_suggestions.filter_suggestions, name="filter_suggestions"),
     path("executions/<uuid:execution_id>", executions.execution, name="execution"),
     path("executions/<uuid:execution_id>/log", execution_log.execution_log, name="execution_log"),
     path("executions/<uuid:execution_id>/cancel", executions.cancel, name="execution_cancel"),

@@ -87,4 +87,3 @@ def in_order(rows: _Rows, order: tuple[str, ...]) -> _Rows:
         found = found.filter(**{f"{column}__isnull": False})
     ordered: _Rows = found
     return ordered
-

@@ -18,13 +18,15 @@ def filter_text(vocabulary: Vocabulary) -> Parameter:
     return Parameter(
         lambda text: parse(text, vocabulary),
         {"type": "string", "maxLength": MAX_LENGTH},
-        f"A text of the filter language, such as `label:team:billing -attempt:1`. Fields: {fields}; "
-        f"free text is looked for in {vocabulary.free_text}.",
+        f"A text of the filter language, such as `label:team:billing -host:*.test`. Fields: "
+        f"{fields}; free text is looked for in {vocabulary.free_text}.",
     )
 
 
-def ordering(orders: Mapping[str, tuple[str, ...]], *, default: str) -> Parameter:
+def ordering(orders: Mapping[str, tuple[str, ...]], *, default: str | None) -> Parameter:
     """Read one of the orders; the refusal of another says why there is none."""
 
     schema = {"type": "string", "enum": list(orders)}
-    return Parameter(partial(check_order, orders=orders), schema, "By which column.", default=default)
+    return Parameter(
+        partial(check_order, orders=orders), schema, "By which column.", default=default
+    )

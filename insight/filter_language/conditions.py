@@ -19,7 +19,7 @@ from django.db.models import Q
 
 from executions.models import WorkerHour, WorkerMinute
 from executions.querysets import DeadLetterQuerySet, ExecutionQuerySet
-from insight.filter_language.terms import Filter, Term, Value
+from insight.filter_language.terms import Filter, Term
 from insight.filter_language.values import Moment, Range, as_pattern
 from insight.list_orders import TOOK
 from shared import process_sight
@@ -51,9 +51,7 @@ class Scope:
 Condition = Callable[[Any, Scope], Q]
 
 
-def executions_matching(
-    rows: ExecutionQuerySet, wanted: Filter, scope: Scope
-) -> ExecutionQuerySet:
+def executions_matching(rows: ExecutionQuerySet, wanted: Filter, scope: Scope) -> ExecutionQuerySet:
     """Return the executions that match."""
     return _matching(rows.alias(took=TOOK), wanted, scope, _OF_EXECUTIONS)
 
@@ -63,9 +61,7 @@ def tasks_matching(rows: TaskQuerySet, wanted: Filter, scope: Scope) -> TaskQuer
     return _matching(rows, wanted, scope, _OF_TASKS)
 
 
-def letters_matching(
-    rows: DeadLetterQuerySet, wanted: Filter, scope: Scope
-) -> DeadLetterQuerySet:
+def letters_matching(rows: DeadLetterQuerySet, wanted: Filter, scope: Scope) -> DeadLetterQuerySet:
     """Return the dead letters that match."""
     return _matching(rows, wanted, scope, _OF_LETTERS)
 

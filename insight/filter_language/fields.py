@@ -93,7 +93,9 @@ def _words(words: list[str]) -> tuple[str, ...]:
 _TASK = Field(
     "task", TEXT, "The name of the task, in any case, or its id.", 'task:"nightly report*"'
 )
-_LABEL = Field("label", EXACT, "A label of the task: its key, or `key:value`.", "label:team:billing")
+_LABEL = Field(
+    "label", EXACT, "A label of the task: its key, or `key:value`.", "label:team:billing"
+)
 
 EXECUTIONS = _vocabulary(
     "executions",
@@ -149,4 +151,6 @@ DEAD_LETTERS = _vocabulary(
     Field("resolution", TEXT, "The word by which it was resolved.", "resolution:fixed"),
     Field("created", TIMES, "The time at which it failed for good.", "created:-24h"),
 )
-VOCABULARIES: Mapping[str, Vocabulary] = {one.name: one for one in (EXECUTIONS, TASKS, DEAD_LETTERS)}
+VOCABULARIES: Mapping[str, Vocabulary] = {
+    one.name: one for one in (EXECUTIONS, TASKS, DEAD_LETTERS)
+}

@@ -73,4 +73,3 @@ def _cost(orders: Mapping[str, Any]) -> str:
         f"filter leaves, which is refused (`window_too_wide`) where it takes over "
         f"{BUDGET_MS // 1000} s, with advice how to narrow it."
     )
-

@@ -50,7 +50,7 @@ VISITORS: dict[str, Visit] = {
 #: Pages, some with a form that is sent to the same address; by the role that they need.
 _PAGES: dict[Role, str] = {
     Role.VIEWER: """
-        pulse search tasks tasks/<uuid:task_id> tasks/<uuid:task_id>/explain
+        pulse search filter-suggestions tasks tasks/<uuid:task_id> tasks/<uuid:task_id>/explain
         tasks/<uuid:task_id>/occurrences calendar workflows workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
         executions/<uuid:execution_id> executions/<uuid:execution_id>/log
