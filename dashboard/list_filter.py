@@ -18,6 +18,7 @@ from insight.filter_language.fields import Vocabulary
 from insight.filter_language.terms import Filter, parse
 from insight.filter_language.tokens import MAX_LENGTH, FilterError
 from insight.list_budget import TooWide, read_list
+from insight.list_orders import is_plain
 
 #: Of pages with a filter; ``add`` and ``value`` are the form that adds a term to it.
 PARAMETERS: Mapping[str, Parameter] = {
@@ -99,12 +100,12 @@ class ListFilter:
             found.append(Chip(word.replace("_", " ").title(), value, wanted, word in chosen, count))
         return found
 
-    def read(self, read: Callable[[], _Listed], *, none: _Listed) -> _Listed:
+    def read(self, read: Callable[[], _Listed], *, order: str, none: _Listed) -> _Listed:
         """Return what is read; ``none`` for a filter with an error, or one that takes too long."""
         if self.error:
             return none
         try:
-            return read_list(read, advice="")
+            return read_list(read, advice="", unlimited=is_plain(self.wanted, order))
         except TooWide as error:
             self.error = error.message.strip()
             if "scheduled" in self.vocabulary.fields:

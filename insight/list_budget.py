@@ -52,8 +52,13 @@ def within(milliseconds: int, read: Callable[[], _Found]) -> _Found:
         raise OutOfTime from error
 
 
-def read_list(read: Callable[[], _Found], *, advice: str) -> _Found:
-    """Return a page of a list; raise TooWide with the advice where it takes too long."""
+def read_list(read: Callable[[], _Found], *, advice: str, unlimited: bool = False) -> _Found:
+    """Return a page of a list; raise TooWide with the advice where it takes too long.
+
+    ``unlimited``: an index serves the page, which saves the statements that set the limit.
+    """
+    if unlimited:
+        return read()
     try:
         return within(BUDGET_MS, read)
     except OutOfTime as error:

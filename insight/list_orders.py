@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from django.db.models import DurationField, ExpressionWrapper, F, QuerySet
 
+from insight.filter_language.terms import Filter
+
 _Rows = TypeVar("_Rows", bound=QuerySet[Any])
 #: How long an execution took, as ``filter=duration:`` and ``duration_ms`` count it.
 TOOK = ExpressionWrapper(F("finished_at") - F("started_at"), DurationField())
@@ -75,6 +77,11 @@ def check_order(name: str, orders: Mapping[str, tuple[str, ...]]) -> str:
     near = get_close_matches(name[:100], list(orders), n=1)
     hint = f" Did you mean {near[0]!r}?" if near and not why else ""
     raise ValueError(f"{why}Give one of {', '.join(orders)}.{hint}")
+
+
+def is_plain(wanted: Filter | None, order: str) -> bool:
+    """Return whether a list without a filter is asked for in an order that an index has."""
+    return order in INDEXED and (wanted is None or not wanted.terms)
 
 
 def in_order(rows: _Rows, order: tuple[str, ...]) -> _Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -36,7 +37,7 @@ from executions.querysets import DeadLetterQuerySet
 from insight.filter_language.conditions import Scope, letters_matching
 from insight.filter_language.fields import DEAD_LETTERS
 from insight.list_budget import TASKS_ADVICE, read_list
-from insight.list_orders import DEAD_LETTER_ORDERS
+from insight.list_orders import DEAD_LETTER_ORDERS, is_plain
 from insight.presentation.dead_letters import present_letter, present_letters
 from shared.exceptions import FieldError, InvalidInput
 
@@ -76,15 +77,17 @@ class DeadLettersView(PunctualView):
         found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
         if query["filter"] is not None:
             found = letters_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
+        plain = is_plain(query["filter"], query["ordering"])
         if query["group_by"]:
-            groups = read_list(lambda: _groups(found, query), advice=TASKS_ADVICE)
-            return Response(groups)
+            read = partial(_groups, found, query)
+            return Response(read_list(read, advice=TASKS_ADVICE, unlimited=plain))
         order = DEAD_LETTER_ORDERS[query["ordering"]]
         page = read_list(
             lambda: paginate(
                 found, query, key="dead_letters", serialize=lambda row: row, order=order
             ),
             advice=TASKS_ADVICE,
+            unlimited=plain,
         )
         return Response({**page, "dead_letters": present_letters(page["dead_letters"])})
 

@@ -32,7 +32,7 @@ from insight.filter_language.conditions import Scope, begins
 from insight.filter_language.fields import EXECUTIONS
 from insight.list_budget import advice_for, read_list
 from insight.list_filters import DUE, ENDED, narrowed, with_bounds
-from insight.list_orders import EXECUTION_ORDERS, INDEXED, in_order
+from insight.list_orders import EXECUTION_ORDERS, in_order, is_plain
 from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail
 from tasks.choices import CONCURRENCY_KEY_LENGTH
@@ -147,7 +147,7 @@ def list_executions(
     wanted, name = query.get("filter"), query.get("ordering", "-id")
     rows, filters = narrowed(rows, wanted, with_bounds(query, now), Scope(tenant_id, now))
     ordered = in_order(rows, EXECUTION_ORDERS[name])
-    plain = wanted is None and name in INDEXED
+    plain = is_plain(wanted, name)
 
     def read() -> dict[str, Any]:
         return paginate(
@@ -161,7 +161,7 @@ def list_executions(
         )
 
     bounded = query.get("since") is not None or (wanted is not None and begins(wanted))
-    page = read() if plain else read_list(read, advice=advice_for(bounded=bounded))
+    page = read_list(read, advice=advice_for(bounded=bounded), unlimited=plain)
     return {**page, "executions": present_executions(page["executions"])}
 
 

@@ -34,7 +34,7 @@ from executions.loop.clocks import database_now
 from insight.filter_language.conditions import Scope, tasks_matching
 from insight.filter_language.fields import TASKS
 from insight.list_budget import TASKS_ADVICE, read_list
-from insight.list_orders import TASK_ORDERS, in_order
+from insight.list_orders import TASK_ORDERS, in_order, is_plain
 from shared.sql import Asked, Done
 from tasks import bulk, standing_pauses
 from tasks.budgets.keeping import present_use
@@ -114,6 +114,7 @@ class TasksView(PunctualView):
                 in_order(found, order), query, key="tasks", serialize=lambda row: row, order=order
             ),
             advice=TASKS_ADVICE,
+            unlimited=is_plain(query["filter"], query["ordering"]),
         )
         return Response({**page, "tasks": present_tasks(page["tasks"])})
 

@@ -80,7 +80,8 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
             return _groups(tenant, found)
         return read_page(found, query, present=_with_tasks, order=order, counted=True)
 
-    listed = asked.read(read, none={**list_filter.NO_ROWS, "groups": [], "letters": 0, "causes": 0})
+    nothing = {**list_filter.NO_ROWS, "groups": [], "letters": 0, "causes": 0}
+    listed = asked.read(read, order=query["ordering"], none=nothing)
     # A bulk job knows a text and no other filter: it must not act on more than is counted here.
     others, searched = asked.box.taking_text()
     narrowed = {name: query[name] for name in (*_NARROWING, "filter") if query[name]}

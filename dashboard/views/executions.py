@@ -101,6 +101,7 @@ def executions(request: ConsoleRequest) -> HttpResponse:
     is_counted = not asked.wanted.terms and (bool(moment) or _is_open_work(query))
     listed = asked.read(
         lambda: _page_of(request, query, asked.wanted, filters, is_counted),
+        order=query["ordering"],
         none=dict(list_filter.NO_ROWS),
     )
     return render(

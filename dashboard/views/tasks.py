@@ -92,6 +92,7 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
             order=order,
             counted=query["destination"] is not None,
         ),
+        order=query["ordering"],
         none=dict(list_filter.NO_ROWS),
     )
     strips = run_strips(tenant, [UUID(row["id"]) for row in listed["rows"]], _RUNS)

@@ -26,7 +26,7 @@ def test_what_cannot_be_read_is_shown_again_beside_its_error():
 
     assert (found.text, found.position, found.box.terms) == ("stats:failed", 1, ())
     assert "Did you mean status:" in found.error
-    assert found.read(dict, none={"rows": []}) == {"rows": []}
+    assert found.read(dict, order="-id", none={"rows": []}) == {"rows": []}
 
 
 def test_chips_change_their_own_term_and_no_other():
@@ -79,8 +79,8 @@ def test_a_list_that_takes_too_long_offers_smaller_windows(monkeypatch: pytest.M
     found = read(filter="delay:>1s scheduled:-30d")
     tasks = list_filter.read_filter({"filter": "x"}, TASKS)
 
-    assert found.read(dict, none={"rows": []}) == {"rows": []}
-    assert tasks.read(dict, none={}) == {}
+    assert found.read(dict, order="-id", none={"rows": []}) == {"rows": []}
+    assert tasks.read(dict, order="-created_at", none={}) == {}
     assert "over two seconds" in found.error
     assert [text for _, text in found.narrower] == [
         "delay:>1s scheduled:-24h",
