@@ -5,13 +5,14 @@ from __future__ import annotations
 from django import template
 from django.template.context import RequestContext
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.templatetags.console import query_with
 
 register = template.Library()
 #: What a form of a list leaves out of the URL: its own fields, and the place in the list.
 _OF_FORM = ("add", "value", "cursor", "page")
+_NUMBER = mark_safe(' class="num"')
 
 
 @register.simple_tag(takes_context=True)
@@ -27,7 +28,7 @@ def sort_head(context: RequestContext, label: str, name: str, kind: str = "numbe
     first = name if kind == "text" else f"-{name}"
     turned = name if falls else f"-{name}"
     href = query_with(context, ordering=turned if here else first, cursor="", page="")
-    css = format_html(' class="num"') if kind == "number" else ""
+    css = _NUMBER if kind == "number" else ""
     if not here:
         return format_html(
             '<th{}><a class="sort" href="{}">{}<span class="sort-mark" aria-hidden="true"></span>'

@@ -58,11 +58,12 @@ def split(text: str) -> list[Token]:
     tokens: list[Token] = []
     place = _after_space(text, 0)
     while place < len(text):
-        token, place = _token(text, place)
+        start = place
+        token, place = _token(text, start)
         tokens.append(token)
         if len(tokens) > MAX_TERMS or sum(len(one.words) for one in tokens) > MAX_VALUES:
             message = f"A filter has at most {MAX_TERMS} terms and {MAX_VALUES} values."
-            raise FilterError(message, place)
+            raise FilterError(message, start + 1)
         place = _after_space(text, place)
     return tokens
 

@@ -248,7 +248,7 @@ def test_a_page_of_executions_costs_the_same_for_one_row_and_for_twenty(browser,
     for row in release():
         finish(row)
 
-    assert queries_for(client, "/executions") == for_one <= 15
+    assert queries_for(client, "/executions") == for_one <= 24
 
 
 @pytest.mark.parametrize("kind", ["webhook", "pool", "handler", "command"])
@@ -483,10 +483,10 @@ def test_a_filter_that_cannot_be_read_is_an_error_of_its_field(browser, alpha):
 
 
 def test_a_filter_by_time_takes_the_place_of_the_window(browser, alpha):
-    old = make_execution(alpha, "SUCCEEDED", once(database_now() - timedelta(days=9)))
+    old = make_execution(alpha, "SUCCEEDED", once(database_now() - timedelta(hours=2)))
     client = browser(alpha)
 
-    answer = client.get("/executions?filter=scheduled:-10d")
+    answer = client.get("/executions?window=1h&filter=scheduled:-3h")
 
     assert [row["id"] for row in answer.context["rows"]] == [str(old.pk)]
     assert 'id="window"' not in answer.text

@@ -50,8 +50,9 @@ def fill(alpha: Tenant, beta: Tenant) -> None:
         trigger="manual",
         destination="api.example.com:8443",
     )
-    make(alpha, "PENDING", "Waits (1)", {}, destination="")
     make(beta, "FAILED", "foreign", billing, response_status=503)
+    # Made last: a later release would hand it out.
+    make(alpha, "PENDING", "Waits (1)", {}, destination="")
 
 
 OF_EXECUTIONS = (
