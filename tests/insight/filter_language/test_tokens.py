@@ -7,7 +7,7 @@ from insight.filter_language.tokens import FilterError, quoted, split
 
 def written(text: str) -> list[tuple[str | None, list[str], bool]]:
     return [
-        (token.key and token.key.text, [word.text for word in token.words], token.negated)
+        (token.key.text if token.key else None, [word.text for word in token.words], token.negated)
         for token in split(text)
     ]
 
