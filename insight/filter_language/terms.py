@@ -79,7 +79,7 @@ class Filter:
         return replace(self, terms=(*self.terms, *parse(text, self.vocabulary).terms))
 
     def and_free_text(self, text: str) -> Filter:
-        """Return the filter with a free text, whatever its characters mean in a filter."""
+        """Return the filter with a free text, which may have quotes and colons in it."""
         return replace(self, terms=(*self.terms, Term(None, (Value(text, text),))))
 
 

@@ -6,7 +6,6 @@ from insight.filter_language.fields import (
     DEAD_LETTERS,
     EXECUTIONS,
     TASKS,
-    VOCABULARIES,
     Vocabulary,
 )
 from insight.filter_language.terms import parse
@@ -29,17 +28,6 @@ def test_a_filter_renders_to_one_text_that_reads_as_the_same_filter(text: str, c
 
     assert found.text == canonical
     assert parse(canonical, EXECUTIONS) == found
-
-
-@pytest.mark.parametrize("name", VOCABULARIES)
-def test_the_example_of_every_field_is_read(name: str):
-    vocabulary = VOCABULARIES[name]
-
-    for field in vocabulary.fields.values():
-        [term] = parse(field.example, vocabulary).terms
-        assert term.key == field.name
-        for value in (*field.listed, *field.kind.examples):
-            assert parse(f"{field.name}:{value}", vocabulary).values_of(field.name) == [value]
 
 
 @pytest.mark.parametrize(
