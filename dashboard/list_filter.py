@@ -7,6 +7,7 @@ that the field shows all that a list is filtered by.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from django.shortcuts import redirect
 from api.protocol.query import Parameter, text
 from insight.filter_language.fields import Vocabulary
 from insight.filter_language.terms import Filter, parse
-from insight.filter_language.tokens import MAX_LENGTH, FilterError
+from insight.filter_language.tokens import MAX_LENGTH, FilterError, quoted
 from insight.list_budget import TooWide, read_list
 from insight.list_orders import is_plain
 
@@ -26,8 +27,10 @@ PARAMETERS: Mapping[str, Parameter] = {
     "add": text(max_length=40),
     "value": text(max_length=MAX_LENGTH),
 }
-#: Parameters that the filter's text replaces on a page.
-_READ_INTO = ("status", "q", "add", "value", "cursor", "page", "filter")
+#: Older parameters whose values the filter can say by the field of the same name.
+_SAID_BY_FIELDS = ("status", "type", "owner", "label")
+#: What a new filter never keeps of the URL: the form's fields, and the place in the list.
+_NEVER_KEPT = ("filter", "add", "value", "cursor", "page")
 #: What a page shows in place of rows that it does not read.
 NO_ROWS: Mapping[str, Any] = {"rows": [], "pagination": {"next_cursor": None}}
 #: Windows that a page offers where reading a list takes too long.
@@ -59,7 +62,8 @@ class Chip:
 class ListFilter:
     """The filter of a page. ``box`` is all that its text says, ``wanted`` what is applied to rows.
 
-    ``text`` is what was typed, which is shown again beside an ``error``.
+    ``text`` is what was typed, which is shown again beside an ``error``. ``replaced`` are the
+    parameters that links to another filter leave out, because its text says what they say.
     """
 
     vocabulary: Vocabulary
@@ -69,6 +73,7 @@ class ListFilter:
     error: str = ""
     position: int = 0
     narrower: tuple[tuple[str, str], ...] = ()
+    replaced: tuple[str, ...] = _NEVER_KEPT
 
     @property
     def list_name(self) -> str:
@@ -123,15 +128,19 @@ def read_filter(query: Mapping[str, Any], vocabulary: Vocabulary) -> ListFilter:
     nothing = Filter(vocabulary)
     try:
         wanted = parse(typed, vocabulary)
-        box = wanted
-        if query.get("status"):
-            words = ",".join(word.lower() for word in query["status"])
-            box = box.and_text(f"status:{words}")
-        if query.get("q"):
-            box = box.and_free_text(query["q"])
-        return ListFilter(vocabulary, wanted, box, box.text)
     except FilterError as error:
         return ListFilter(vocabulary, nothing, nothing, typed, str(error), error.position)
+    box, replaced = wanted, _NEVER_KEPT
+    for name in _SAID_BY_FIELDS:
+        given = query.get(name)
+        if not given or name not in vocabulary.fields:
+            continue
+        words = ",".join(quoted(word) for word in ([given] if isinstance(given, str) else given))
+        with suppress(FilterError):  # A parameter that no term can say stays one.
+            box, replaced = box.and_text(f"{name}:{words}"), (*replaced, name)
+    if query.get("q"):
+        box, replaced = box.and_free_text(query["q"]), (*replaced, "q")
+    return ListFilter(vocabulary, wanted, box, box.text, replaced=replaced)
 
 
 def added(request: HttpRequest, query: Mapping[str, Any], found: ListFilter) -> HttpResponse | None:
@@ -148,7 +157,7 @@ def added(request: HttpRequest, query: Mapping[str, Any], found: ListFilter) -> 
         found.error, found.position = f"{term!r}: {error}", error.position
         return None
     kept = request.GET.copy()
-    for name in _READ_INTO:
+    for name in found.replaced:
         kept.pop(name, None)
     kept["filter"] = wanted.text
     return redirect(f"{request.path}?{kept.urlencode()}")

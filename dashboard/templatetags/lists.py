@@ -10,8 +10,6 @@ from django.utils.safestring import SafeString, mark_safe
 from dashboard.templatetags.console import query_with
 
 register = template.Library()
-#: What a form of a list leaves out of the URL: its own fields, and the place in the list.
-_OF_FORM = ("add", "value", "cursor", "page")
 _NUMBER = mark_safe(' class="num"')
 
 
@@ -31,7 +29,7 @@ def sort_head(context: RequestContext, label: str, name: str, kind: str = "numbe
     css = _NUMBER if kind == "number" else ""
     if not here:
         return format_html(
-            '<th{}><a class="sort" href="{}">{}<span class="sort-mark" aria-hidden="true"></span>'
+            '<th{}><a class="sort" href="{}">{}<span class="sort-mark" aria-hidden="true">↕</span>'
             "</a></th>",
             css,
             href,
@@ -49,13 +47,20 @@ def sort_head(context: RequestContext, label: str, name: str, kind: str = "numbe
 
 
 @register.simple_tag(takes_context=True)
-def kept_fields(context: RequestContext, *names: str) -> SafeString:
-    """Keep the page's query in a form, without these names and those of its place."""
+def filter_link(context: RequestContext, text: str) -> str:
+    """Return the page's query with another filter, from the first page on."""
+    left_out = dict.fromkeys(context["list_filter"].replaced, "")
+    return query_with(context, **{**left_out, "filter": text})
+
+
+@register.simple_tag(takes_context=True)
+def kept_fields(context: RequestContext) -> SafeString:
+    """Keep the page's query in a form that has the filter and its own place."""
     given = context["request"].GET
     pairs = (
         (name, value)
         for name in given
-        if name not in (*_OF_FORM, *names)
+        if name not in context["list_filter"].replaced
         for value in given.getlist(name)
         if value
     )

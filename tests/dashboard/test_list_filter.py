@@ -21,6 +21,15 @@ def test_older_parameters_are_read_into_the_text_of_the_field():
     assert found.wanted.text == "http:5xx"
 
 
+def test_a_parameter_that_no_term_can_say_stays_one():
+    query = {"filter": None, "owner": "a*", "type": "RECURRING", "label": "team:a b"}
+    found = list_filter.read_filter(query, TASKS)
+
+    assert found.text == 'type:recurring label:"team:a b"'
+    assert {"type", "label"} <= {*found.replaced}
+    assert "owner" not in found.replaced
+
+
 def test_what_cannot_be_read_is_shown_again_beside_its_error():
     found = read(filter="stats:failed")
 

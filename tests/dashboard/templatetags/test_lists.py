@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from django.template import engines
 from django.test import RequestFactory
@@ -7,7 +9,11 @@ from django.test import RequestFactory
 
 def render(text: str, path: str, ordering: str = "-id") -> str:
     template = engines["django"].from_string("{% load lists %}" + text)
-    return template.render({"query": {"ordering": ordering}}, RequestFactory().get(path))
+    context = {
+        "query": {"ordering": ordering},
+        "list_filter": SimpleNamespace(replaced=("filter", "status", "cursor")),
+    }
+    return template.render(context, RequestFactory().get(path))
 
 
 @pytest.mark.parametrize(
@@ -35,9 +41,17 @@ def test_a_heading_keeps_the_filter_and_begins_with_the_first_page():
 
 
 def test_a_form_keeps_what_it_does_not_say_itself():
-    text = render("{% kept_fields 'filter' %}", '/?filter=a&window=7d&cursor=c&task="x&status=')
+    text = render("{% kept_fields %}", '/?filter=a&window=7d&cursor=c&task="x&status=')
 
     assert text == (
         '<input type="hidden" name="window" value="7d">'
         '<input type="hidden" name="task" value="&quot;x">'
     )
+
+
+def test_a_link_to_another_filter_leaves_out_what_its_text_says():
+    text = render(
+        '{% filter_link "status:queued" %}', "/?filter=a&window=7d&cursor=c&status=FAILED"
+    )
+
+    assert text == "?window=7d&amp;filter=status%3Aqueued"
