@@ -337,8 +337,12 @@ def test_the_way_in_can_be_used_by_everybody(width: str, stranger: Page) -> None
 @EACH_WIDTH
 def test_what_opens_over_a_page_can_be_used_by_everybody(width: str, tab: Page) -> None:
     tab.goto("/tasks")
-    tab.locator("#search").fill("e")
-    expect(tab.locator("#search-results a").first).to_be_visible()
+    tab.locator("#palette-open").click()
+    tab.keyboard.type("every 5")
+    expect(tab.get_by_role("option", name="Every 5 seconds")).to_be_visible()
+    found = findings(tab, width, covered=True)
+    assert not found, json.dumps(found, indent=1)
+    tab.keyboard.press("Escape")
     tab.locator('summary[aria-label^="Account"]').click()
     found = findings(tab, width, covered=True)
     assert not found, json.dumps(found, indent=1)
