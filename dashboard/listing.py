@@ -14,7 +14,9 @@ from django.http import HttpRequest
 
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import Parameter, read_query
+from executions.loop.clocks import database_now
 from executions.models import Execution
+from insight.explain.waiting_rows import waits_of_rows
 from insight.presentation.execution import present_executions
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import moment_of
@@ -49,12 +51,15 @@ def present_listed(rows: list[Execution]) -> list[dict[str, Any]]:
 
     It is the nominal time, for a run outside of the schedule (a backfill's, a retry, by hand) the
     time at which it was made; ``stands_for`` is the nominal time where that is another one.
+    ``wait`` is what a waiting one waits for.
     """
     shown = present_executions(rows)
+    waits = waits_of_rows(rows[0].tenant_id, rows, database_now()) if rows else {}
     for row, document in zip(rows, shown, strict=True):
         at = moment_of(row.pk)
         document["at"] = at
         another = abs(row.scheduled_for - at) >= _SECOND
+        document["wait"] = waits.get(row.pk)
         document["stands_for"] = document["scheduled_for"] if another else None
     return shown
 

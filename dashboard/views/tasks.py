@@ -21,6 +21,7 @@ from dashboard.live_parts import version_of
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
+from events.audit.listing import list_entries, order_of
 from executions.changes import changing
 from executions.choices import Status
 from executions.gate.key_list import key_of
@@ -31,9 +32,11 @@ from insight.explain.evidence import end_of_pause, standing_pause_of
 from insight.filter_language.conditions import Scope, tasks_matching
 from insight.filter_language.fields import TASKS
 from insight.list_orders import TASK_ORDERS, in_order
+from insight.presentation.audit import present_entry
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips
 from insight.task_fires import fires_of
+from notifications.models import Alert
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.budgets.keeping import present_use
@@ -64,6 +67,10 @@ _LIST_PARAMETERS = {
 _FIRES = 10
 _RUNS = 30
 _REVISIONS = 10
+#: Alerts, and audit entries, that the page of a task shows.
+_LINES = 5
+#: Alerts of the tenant among which those of a task are looked for.
+_ALERTS = 500
 #: Choices of the pause form, in hours; empty is until resumed.
 PAUSES = (
     ("", "until I resume it"),
@@ -141,6 +148,8 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
                 "payload": version_of(payload_text),
                 "definition": version_of(definition_text),
             },
+            "alerts": _alerts(tenant, task_id),
+            "audit": _audit(request, task_id),
             "pauses": PAUSES,
             "is_paused": found.status == TaskStatus.PAUSED,
             "paused_pool": _paused_pool(tenant, shown["target"]),
@@ -224,6 +233,26 @@ def rollback(request: ConsoleRequest, task_id: UUID) -> Done:
 
     changing.edit_task(visitor.tenant.pk, task_id, edit, actor=visitor.actor)
     return Done(f"Version {version} is in force again, as a new version.")
+
+
+def _alerts(tenant: UUID, task_id: UUID) -> list[Alert]:
+    """Return the latest alerts about the task among the newest of the tenant.
+
+    Index alerts_of_tenant_idx, and of each of these the key of its tasks.
+    """
+    newest = Alert.objects.filter(tenant_id=tenant).order_by("-created_at", "-id")
+    known = newest.values("pk")[:_ALERTS]
+    found = Alert.objects.filter(pk__in=known, tasks__task_id=task_id)
+    return list(found.order_by("-last_at", "-id")[:_LINES])
+
+
+def _audit(request: ConsoleRequest, task_id: UUID) -> list[dict[str, Any]]:
+    """Return the latest audit entries about the task, for who may read the audit log."""
+    if not request.visitor.may_edit:
+        return []
+    filters = {"object_kind": "task", "object_id": str(task_id)}
+    entries = list_entries(request.visitor.tenant.pk, filters).order_by(*order_of(filters))
+    return [present_entry(entry) for entry in entries[:_LINES]]
 
 
 def _paused_pool(tenant: UUID, target: Mapping[str, Any]) -> str:
