@@ -145,9 +145,18 @@ def _text(column: str, *, any_case: bool = False) -> Condition:
     case = "i" if any_case else ""
 
     def condition(text: str, scope: Scope) -> Q:
-        if "*" in text:
+        inner = text.strip("*")
+        if "*" in inner:
             return Q(**{f"{column}__{case}regex": as_pattern(text)})
-        return Q(**{f"{column}__{case}exact": text})
+        # Cheaper than a regular expression, which a whole window of rows would pay for.
+        lookups = {
+            (False, False): "exact",
+            (False, True): "startswith",
+            (True, False): "endswith",
+            (True, True): "contains",
+        }
+        lookup = lookups[text.startswith("*"), text.endswith("*")]
+        return Q(**{f"{column}__{case}{lookup}": inner})
 
     return condition
 

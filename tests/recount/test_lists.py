@@ -12,6 +12,7 @@ from django.test import Client
 from tests.recount.checking import shown
 from tests.recount.page import Node, Number, Page, read
 from tests.recount.world import BUSY, CALM, QUIET, ask
+from tests.support.recounting import recounts
 
 #: Its world takes seconds to make, for each test.
 pytestmark = pytest.mark.slow
@@ -121,3 +122,20 @@ def test_a_cause_opens_as_many_letters_as_it_counts_however_the_page_is_filtered
                 answer = browser.get(urljoin(path, link.attributes["href"]))
                 [total] = read(answer.text).of("letters.total")
                 assert total.text == number.text
+
+
+@recounts("list.of_state")
+def test_the_states_beside_a_filter_count_their_rows(each):
+    for tenant, browser in each:
+        for query, condition in (("", "true"), ("&filter=http:5xx", "response_status >= 500")):
+            answer = browser.get(f"/executions?window=any{query}")
+
+            told = {chip.value: chip.count for chip in answer.context["statuses"] if chip.count}
+            right = dict(
+                ask(
+                    "SELECT status, count(*) FROM executions WHERE tenant_id = %s"
+                    f" AND span_count IS NULL AND {condition} GROUP BY status",
+                    tenant.pk,
+                )
+            )
+            assert told == right != {}
