@@ -18,6 +18,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.explain.waiting_rows import waits_of_rows
 from insight.presentation.execution import present_executions
+from shared.exceptions import FieldError, InvalidInput
 from shared.ids import moment_of
 
 _SECOND = timedelta(seconds=1)
@@ -29,8 +30,11 @@ def read_filters(request: HttpRequest, parameters: Mapping[str, Parameter]) -> d
     """Return the page's filters and place; raise InvalidInput for values that make no sense.
 
     A form sends its empty fields too: they count as left out. Names that the page does not know
-    are ignored.
+    are ignored, but not ``sort``: a list that is sorted otherwise than asked would mislead.
     """
+    if "sort" in request.GET and "ordering" in parameters:
+        message = "Lists are sorted by ordering, such as ?ordering=-duration."
+        raise InvalidInput([FieldError("?sort", "unknown_parameter", message)], message)
     given = request.GET.copy()
     for name in list(given):
         values = [value for value in given.getlist(name) if value != ""]

@@ -23,6 +23,7 @@ from dashboard.views import (
     execution_log,
     executions,
     explain,
+    filter_suggestions,
     forecast,
     invitations,
     maintenance,
@@ -115,6 +116,7 @@ urlpatterns = [
     # executions
     path("executions", executions.executions, name="executions"),
     path("executions/timeline", timeline.executions_timeline, name="executions_timeline"),
+    path("filter-suggestions", filter_suggestions.filter_suggestions, name="filter_suggestions"),
     path("executions/<uuid:execution_id>", executions.execution, name="execution"),
     path("executions/<uuid:execution_id>/log", execution_log.execution_log, name="execution_log"),
     path("executions/<uuid:execution_id>/cancel", executions.cancel, name="execution_cancel"),

@@ -11,7 +11,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from api.protocol.lists import ordering
 from api.protocol.query import choice, choices, text
+from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import present_listed, read_filters, read_page
@@ -27,6 +29,9 @@ from executions.loop.clocks import database_now
 from executions.models import Execution, Pool
 from executions.triggering.triggers import run_task
 from insight.explain.evidence import end_of_pause, standing_pause_of
+from insight.filter_language.conditions import Scope, tasks_matching
+from insight.filter_language.fields import TASKS
+from insight.list_orders import TASK_ORDERS, in_order
 from insight.presentation.audit import present_entry
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips
@@ -54,6 +59,11 @@ _PARAMETERS = {
     "destination": text(max_length=DESTINATION_LENGTH),
     "q": text(),
 }
+_LIST_PARAMETERS = {
+    **_PARAMETERS,
+    **list_filter.PARAMETERS,
+    "ordering": ordering(TASK_ORDERS, default="-created_at"),
+}
 _FIRES = 10
 _RUNS = 30
 _REVISIONS = 10
@@ -72,16 +82,25 @@ PAUSES = (
 
 @page(Role.VIEWER)
 def tasks(request: ConsoleRequest) -> HttpResponse:
-    """List tasks, newest first, each with its latest runs."""
-    query = read_filters(request, _PARAMETERS)
+    """List tasks, newest first unless asked otherwise, each with its latest runs."""
+    query = read_filters(request, _LIST_PARAMETERS)
+    asked = list_filter.read_filter(query, TASKS)
+    if answer := list_filter.added(request, query, asked):
+        return answer
     tenant = request.visitor.tenant.pk
+    order = TASK_ORDERS[query["ordering"]]
     found = Task.objects.for_tenant(tenant).filtered(query)
-    listed = read_page(
-        found,
-        query,
-        present=present_tasks,
-        order=("-created_at", "-id"),
-        counted=query["destination"] is not None,
+    found = tasks_matching(found, asked.wanted, Scope(tenant, database_now()))
+    listed = asked.read(
+        lambda: read_page(
+            in_order(found, order),
+            query,
+            present=present_tasks,
+            order=order,
+            counted=query["destination"] is not None,
+        ),
+        order=query["ordering"],
+        none=dict(list_filter.NO_ROWS),
     )
     strips = run_strips(tenant, [UUID(row["id"]) for row in listed["rows"]], _RUNS)
     for row in listed["rows"]:
@@ -92,14 +111,9 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
         {
             **listed,
             "query": query,
-            "statuses": [
-                {"label": "All", "value": "", "here": not query["status"]},
-                *(
-                    {"label": name.title(), "value": name, "here": name in (query["status"] or [])}
-                    for name in TaskStatus.values
-                ),
-            ],
-            "filtered": any(query[name] for name in _PARAMETERS),
+            "list_filter": asked,
+            "statuses": asked.chips("status"),
+            "filtered": any(query[name] for name in ("filter", *_PARAMETERS)),
         },
     )
 

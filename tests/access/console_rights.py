@@ -50,9 +50,10 @@ VISITORS: dict[str, Visit] = {
 #: Pages, some with a form that is sent to the same address; by the role that they need.
 _PAGES: dict[Role, str] = {
     Role.VIEWER: """
-        pulse search api tasks tasks/<uuid:task_id> tasks/<uuid:task_id>/explain
-        tasks/<uuid:task_id>/occurrences tasks/<uuid:task_id>/statistics
-        tasks/<uuid:task_id>/versions calendar workflows workflows/<uuid:task_id>
+        pulse search filter-suggestions api tasks tasks/<uuid:task_id>
+        tasks/<uuid:task_id>/explain tasks/<uuid:task_id>/occurrences
+        tasks/<uuid:task_id>/statistics tasks/<uuid:task_id>/versions calendar workflows
+        workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
         executions/timeline executions/<uuid:execution_id> executions/<uuid:execution_id>/log
         executions/<uuid:execution_id>/explain concurrency-keys dead-letters
