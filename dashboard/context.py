@@ -87,6 +87,11 @@ def console(request: HttpRequest) -> dict[str, Any]:
     return frame
 
 
+def seen_places() -> list[Place]:
+    """Return the entries that the visitor may open."""
+    return [one for one in PLACES if one.name not in _OF_OPERATORS or not is_hidden()]
+
+
 def _places(request: HttpRequest) -> list[dict[str, Any]]:
     here = request.resolver_match.url_name if request.resolver_match else ""
     return [
@@ -97,8 +102,7 @@ def _places(request: HttpRequest) -> list[dict[str, Any]]:
             "badge": _open_letters(request) if place.name == "dead_letters" else "",
             "on_a_phone": place.name in ON_A_PHONE,
         }
-        for place in PLACES
-        if place.name not in _OF_OPERATORS or not is_hidden()
+        for place in seen_places()
     ]
 
 

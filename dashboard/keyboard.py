@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.urls import reverse
 
-from dashboard.context import PLACES
+from dashboard.context import seen_places
 
 
 class Key(NamedTuple):
@@ -69,7 +69,7 @@ def keyboard(*, may_edit: bool) -> list[Group]:
     new = Key("n", "open", "New task", reverse("dashboard:task_new"))
     there = tuple(
         Key(f"g {place.key}", "open", place.label, reverse(f"dashboard:{place.name}"))
-        for place in PLACES
+        for place in seen_places()
     )
     return [
         Group("Everywhere", (*_EVERYWHERE, new) if may_edit else _EVERYWHERE),

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from dashboard.access import Visitor
-from dashboard.context import PLACES, Place
+from dashboard.context import Place, seen_places
 from executions.models import BulkJob, DeadLetter, Execution
 from insight.run_part import part_of
 from notifications.models import Alert
@@ -60,6 +60,9 @@ _WORDS = {
 _INNER = (
     _Inner("task_new", "New task", "plus", "create add", Role.ADMIN),
     _Inner("workflow_new", "New workflow", "plus", "create add", Role.ADMIN),
+    _Inner("task_import", "Import a crontab", "plus", "cron lines", Role.ADMIN),
+    _Inner("maintenance", "Maintenance windows", "pause", "downtime mute"),
+    _Inner("event_subscriptions", "Event subscriptions", "bell", "webhooks feed"),
     _Inner("alert_rules", "Alert rules", "bell", "conditions thresholds"),
     _Inner("channels", "Channels", "bell", "slack webhook pager notifications"),
     _Inner("calendars", "Calendars", "calendar", "holidays ical windows"),
@@ -81,7 +84,7 @@ _INNER = (
 def pages_of(visitor: Visitor) -> list[dict[str, str]]:
     """Return every page that the visitor may open by name, the navigation's first."""
     listed: list[tuple[Place | _Inner, str, str]] = [
-        *((one, _WORDS.get(one.name, ""), f"g {one.key}") for one in PLACES),
+        *((one, _WORDS.get(one.name, ""), f"g {one.key}") for one in seen_places()),
         *((one, one.words, "") for one in _INNER if visitor.may(one.role)),
     ]
     return [

@@ -20,16 +20,24 @@ PAGES = sorted(
 )
 
 
+def texts_of(template: str) -> list[str]:
+    """Return the text of a page and of all that it extends and includes, its own first."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    others = re.findall(r'\{% (?:extends|include) "([^"]+)"', text)
+    if '"dashboard/base.html,' in text:
+        others.append("dashboard/base.html")
+    return [text, *(found for other in others for found in texts_of(other))]
+
+
 def scripts_of(template: str) -> set[Path]:
     """Return the scripts of a page: its own, its frame's, and what they import."""
-    text = (TEMPLATES / template).read_text(encoding="utf-8")
-    named = re.findall(r"<script[^>]*\{% static '([^']+\.js)' %\}", text)
-    found = {script for name in named for script in with_imports(STATIC / name)}
-    for other in re.findall(r'\{% (?:extends|include) "([^"]+)"', text):
-        found |= scripts_of(other)
-    if '"dashboard/base.html,' in text:
-        found |= scripts_of("dashboard/base.html")
-    return found
+    texts = texts_of(template)
+    named = {
+        x for text in texts for x in re.findall(r"<script[^>]*\{% static '([^']+\.js)' %\}", text)
+    }
+    if "{% block htmx %}{% endblock %}" in texts[0]:
+        named = {name for name in named if "htmx" not in name}
+    return {script for name in named for script in with_imports(STATIC / name)}
 
 
 def with_imports(script: Path) -> set[Path]:
@@ -64,11 +72,7 @@ def test_the_scripts_of_a_page_are_found_with_those_loaded_on_demand():
 
 
 def test_a_page_that_uses_htmx_loads_it():
-    uses = [
-        page
-        for page in PAGES
-        if re.search(r"\shx-[a-z]+", (TEMPLATES / page).read_text(encoding="utf-8"))
-    ]
+    uses = [page for page in PAGES if re.search(r"\shx-[a-z]+=", "".join(texts_of(page)))]
 
     assert uses
     assert [page for page in uses if "htmx.min.js" not in {x.name for x in scripts_of(page)}] == []
