@@ -32,7 +32,7 @@ Everywhere: `--json` prints one document whose schema stands in
 the variable `NO_COLOR`) leaves out colours. Where `--jsonl` is offered, each line is one document.
 
 Shells complete commands, verbs, options and their words after `source <(manage.py completion bash)`
-(or `zsh`), in fish after `manage.py completion fish | source`; in bash and zsh also behind `python`.
+(or `zsh`), in fish after `manage.py completion fish | source`; in bash and zsh behind `python` too.
 
 | Exit code | Meaning |
 |---|---|
