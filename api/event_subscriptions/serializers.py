@@ -18,24 +18,23 @@ from api.protocol.serializers import (
 )
 from events.feed_types import TYPES
 from notifications.choices import SubscriptionPause, SubscriptionStatus
+from notifications.services.event_subscriptions import LABEL_LENGTH, MOST_LABELS, MOST_TASKS
 from tasks.limits import URL_LENGTH
-
-_MOST_TASKS, _MOST_LABELS, _LABEL_LENGTH = 100, 10, 200
 
 
 class EventFilter(StrictSerializer):
     """Which tasks' events are sent; both hold together, and neither lets every event pass."""
 
-    task_ids = StrictListField(child=StrictUUIDField(), max_length=_MOST_TASKS, required=False)
+    task_ids = StrictListField(child=StrictUUIDField(), max_length=MOST_TASKS, required=False)
     labels = StrictDictField(
-        child=StrictCharField(max_length=_LABEL_LENGTH, allow_blank=True), required=False
+        child=StrictCharField(max_length=LABEL_LENGTH, allow_blank=True), required=False
     )
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the filter as it is stored."""
         found = super().to_internal_value(data)
-        if len(found.get("labels", ())) > _MOST_LABELS:
-            message = f"Give at most {_MOST_LABELS} labels."
+        if len(found.get("labels", ())) > MOST_LABELS:
+            message = f"Give at most {MOST_LABELS} labels."
             raise ValidationError({"labels": [message]}, code="too_many")
         if "task_ids" in found:
             found["task_ids"] = sorted({str(one) for one in found["task_ids"]})

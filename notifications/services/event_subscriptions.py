@@ -27,6 +27,8 @@ from tasks.models import Task
 from tenants.models import Tenant
 
 MOST_PER_TENANT = 20
+#: Of a filter: tasks, labels, and characters of a label's value.
+MOST_TASKS, MOST_LABELS, LABEL_LENGTH = 100, 10, 200
 _SHOWN_IN_AUDIT = ("origin", "types", "filter", "status")
 
 

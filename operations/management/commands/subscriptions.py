@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, cast
+from uuid import UUID
 
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from api.event_subscriptions.serializers import SubscriptionChangeBody, SubscriptionCreateBody
-from api.protocol.bodies import read_fields
 from events.feed_types import TYPES
 from notifications.choices import SubscriptionStatus
 from notifications.event_webhooks.trial import send_test_event
@@ -27,6 +26,7 @@ from shared.actor import COMMAND
 from shared.command_parser import Verb
 from shared.commands import FAILED, PunctualCommand, VerbCommand, shown, shown_id, table, wrong_use
 from shared.instants import format_instant
+from tasks.field_reader import text_problem
 from tasks.limits import URL_LENGTH
 
 _COLUMNS = ("id", "receiver", "state", "types", "unsent since", "last error")
@@ -51,8 +51,7 @@ def _show(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def _create(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     tenant = chosen_tenant(options["tenant"])
-    given = {"url": read_url(options["file"], URL_LENGTH), **_asked(options)}
-    body = read_fields(SubscriptionCreateBody, given)
+    body = {"url": _url(options), **_asked(options)}
     with transaction.atomic(durable=True):
         made = services.create_subscription(tenant.id, **body, actor=COMMAND)
     _emit(command, options, made)
@@ -61,7 +60,7 @@ def _create(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 def _change(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     given = _asked(options)
     if options["new_url"]:
-        given["url"] = read_url(options["file"], URL_LENGTH)
+        given["url"] = _url(options)
     if not given:
         raise wrong_use("--type", "say what to change: --type, --label, --task or --new-url")
     _set(command, options, given)
@@ -77,9 +76,8 @@ def _resume(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def _set(command: PunctualCommand, options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     row = _found(options)
-    body = read_fields(SubscriptionChangeBody, given)
     with transaction.atomic(durable=True):
-        changed = services.change_subscription(row.tenant_id, row.pk, body, actor=COMMAND)
+        changed = services.change_subscription(row.tenant_id, row.pk, given, actor=COMMAND)
     _emit(command, options, changed)
 
 
@@ -133,7 +131,10 @@ def _asked(options: Mapping[str, Any]) -> dict[str, Any]:
     if options["type"] is not None:
         body["types"] = options["type"]
     if options["label"] is not None or options["task"] is not None:
-        chosen = {"labels": _labels(options["label"]), "task_ids": options["task"] or []}
+        tasks = sorted({str(one) for one in options["task"] or ()})
+        if len(tasks) > services.MOST_TASKS:
+            raise wrong_use("--task", f"give at most {services.MOST_TASKS}")
+        chosen = {"labels": _labels(options["label"]), "task_ids": tasks}
         body["filter"] = {name: value for name, value in chosen.items() if value}
     return body
 
@@ -144,8 +145,20 @@ def _labels(given: list[str] | None) -> dict[str, str]:
         name, colon, value = text.partition(":")
         if not colon:
             raise wrong_use("--label", f"{shown(text, 40)!r} is no label; write name:value")
+        for part in (name, value) if value else (name,):
+            if problem := text_problem(part, longest=services.LABEL_LENGTH):
+                raise wrong_use("--label", problem[1])
         found[name] = value
+    if len(found) > services.MOST_LABELS:
+        raise wrong_use("--label", f"give at most {services.MOST_LABELS}")
     return found
+
+
+def _url(options: Mapping[str, Any]) -> str:
+    url = read_url(options["file"], URL_LENGTH)
+    if problem := text_problem(url, longest=URL_LENGTH):
+        raise wrong_use("--file", f"the URL: {problem[1]}")
+    return url
 
 
 def _document(row: EventSubscription) -> dict[str, Any]:
@@ -205,7 +218,9 @@ def _add_asked(parser: CommandParser, *, types_needed: bool) -> None:
     parser.add_argument(
         "--label", nargs="*", metavar="NAME:VALUE", help="only events of tasks with these labels"
     )
-    parser.add_argument("--task", nargs="*", metavar="ID", help="only events of these tasks")
+    parser.add_argument(
+        "--task", nargs="*", type=UUID, metavar="ID", help="only events of these tasks"
+    )
     parser.add_argument(
         "--file", metavar="FILE", help="the file with the URL, in place of standard input"
     )
