@@ -7,6 +7,7 @@ fields is set or wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dashboard.task_form.form import EMPTY
 from tasks.choices import TARGETS
@@ -163,3 +164,14 @@ def open_parts(fields: Mapping[str, str], errors: Mapping[str, str]) -> list[str
         if any(name.startswith(tuple(n for n in names if n[-1] == "_")) for name in told)
         or told.intersection(names)
     ]
+
+
+def clock_rule(schedule: Mapping[str, Any]) -> str:
+    """Return the choices for changed clocks in words; nothing for what follows no clock."""
+    if not schedule.get("cron_expression"):
+        return ""
+    gap, overlap = (
+        dict(CHOICES[name]).get(schedule.get(name) or CHOICES[name][0][0], "")
+        for name in ("dst_gap", "dst_overlap")
+    )
+    return f"If its hour is skipped, {gap}. If its hour occurs twice, {overlap}."

@@ -22,7 +22,7 @@ from tasks.plain_times.vocabulary import (
     not_understood,
     split,
 )
-from tasks.schedules.base import DST_GAP, DST_OVERLAP
+from tasks.schedules.base import DST_OVERLAP
 from tasks.schedules.local_time import LocalRules, place
 from tasks.schedules.zones import EPOCH, Zone
 
@@ -229,7 +229,9 @@ def _nearest(
     candidates: list[date], at: Clock | None, *, now: datetime, zone: Zone, ahead: bool
 ) -> datetime:
     """Return the first instant after now, or the last one up to now."""
-    keep: Callable[[datetime], bool] = (lambda one: one > now) if ahead else (lambda one: one <= now)
+    keep: Callable[[datetime], bool] = (
+        (lambda one: one > now) if ahead else (lambda one: one <= now)
+    )
     fitting = [day for day in candidates if keep(_placed(day, at, zone)[0])]
     if not fitting:
         raise PlainTimeError("There is no such day within four years.")
@@ -260,7 +262,6 @@ def _instant(day: date, at: Clock | None, zone: Zone) -> datetime:
             f"{at} occurs twice on {day} in {zone.name} (clocks go back). "
             f"Write {_offset_text(moment, zone)} or {_offset_text(second, zone)}."
         )
-    assert DST_GAP in notes
     before = _placed(day, at, zone, gap="before")[0]
     raise PlainTimeError(
         f"{at} does not exist on {day} in {zone.name}: the clocks skip it. "

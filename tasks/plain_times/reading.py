@@ -11,36 +11,49 @@ from shared.instants import InstantError, ceil_millisecond, format_instant
 from tasks.plain_times import moments, recurrences
 from tasks.plain_times.moments import read_moment
 from tasks.plain_times.recurrences import read_recurrence
-from tasks.plain_times.vocabulary import NotUnderstood, PlainTimeError, not_understood, split
+from tasks.plain_times.vocabulary import (
+    NotUnderstood,
+    PlainTimeError,
+    named_zone,
+    not_understood,
+    split,
+)
 from tasks.schedules.zones import Zone
 
 #: Examples of both kinds, for hints and errors.
 EXAMPLES = (*recurrences.EXAMPLES[:6], *moments.EXAMPLES[:3], *recurrences.EXAMPLES[6:])
 
+
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A schedule that was understood: its fields, and the expression that a person may copy."""
+    """A schedule that was understood: its fields, and the expression that a person may copy.
+
+    The fields have a `timezone` only where the text names one.
+    """
 
     schedule: dict[str, Any]
     expression: str
 
 
 def read_when(text: str, *, now: datetime, zone: Zone) -> Understood:
-    """Return the schedule that a text means, in the zone or the one that the text ends with.
+    """Return the schedule that a text means, in the zone or the one that the text names.
 
     A moment runs once: it must lie ahead. Raise PlainTimeError with a sentence and examples.
     """
     if not text.strip():
         raise PlainTimeError("Say when, like 'every weekday at 9' or 'tomorrow 9:00'.")
+    named = named_zone(text)
+    zone = named or zone
     try:
         fields = _once(text, now, zone)
     except NotUnderstood:
         fields = _recurring(text, now, zone)
-    return Understood(fields, _expression(fields))
+    expression = _expression(fields)
+    return Understood(fields | ({"timezone": named.name} if named else {}), expression)
 
 
 def _once(text: str, now: datetime, zone: Zone) -> dict[str, Any]:
-    words, zone = split(text, zone)
+    words, _ = split(text, zone)
     try:
         at = ceil_millisecond(read_moment(text, now=now, zone=zone, ahead=True))
     except InstantError as error:
@@ -51,8 +64,8 @@ def _once(text: str, now: datetime, zone: Zone) -> dict[str, Any]:
             "write it like 'last friday of the month 18:00'."
         )
     if words.next in ("in", "for"):
-        return {"delay_seconds": (at - now).total_seconds(), "timezone": zone.name}
-    return {"run_at": format_instant(at), "timezone": zone.name}
+        return {"delay_seconds": (at - now).total_seconds()}
+    return {"run_at": format_instant(at)}
 
 
 def _recurring(text: str, now: datetime, zone: Zone) -> dict[str, Any]:

@@ -34,7 +34,9 @@ _MONTHS = (
 WEEKDAYS: Mapping[str, int] = {
     **{name: number for number, name in enumerate(_WEEKDAYS)},
     **{name[:3]: number for number, name in enumerate(_WEEKDAYS)},
-    **{"tues": 2, "thur": 4, "thurs": 4},
+    "tues": 2,
+    "thur": 4,
+    "thurs": 4,
 }
 #: "mondays" recurs; a moment has none.
 WEEKDAYS_OFTEN: Mapping[str, int] = {f"{name}s": n for n, name in enumerate(_WEEKDAYS)}
@@ -77,7 +79,9 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _ARTICLES = ("the",)
-_ZONE = re.compile(r",?\s*(?<!\S)([a-z_]+(?:/[\w+-]+)+|utc|gmt)(?=[\s,]|$)", re.ASCII | re.IGNORECASE)
+_ZONE = re.compile(
+    r",?\s*(?<!\S)([a-z_]+(?:/[\w+-]+)+|utc|gmt)(?=[\s,]|$)", re.ASCII | re.IGNORECASE
+)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(am|pm)?", re.ASCII)
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.ASCII)
 _NAMED_TIMES = {"noon": "12:00", "midnight": "0:00"}
@@ -196,12 +200,15 @@ def split(text: str, zone: Zone) -> tuple[Words, Zone]:
     """
     if len(text) > MAX_LENGTH:
         raise PlainTimeError(f"The text is longer than {MAX_LENGTH} characters.")
-    named = _ZONE.search(text)
-    if named:
-        zone = _zone(named[1])
-        text = f"{text[: named.start()]} {text[named.end() :]}"
-    tokens = [token for token in _TOKEN.findall(text.lower()) if token not in _ARTICLES]
-    return Words(tokens), zone
+    named = named_zone(text)
+    rest = _ZONE.sub(" ", text, count=1).lower() if named else text.lower()
+    return Words([token for token in _TOKEN.findall(rest) if token not in _ARTICLES]), named or zone
+
+
+def named_zone(text: str) -> Zone | None:
+    """Return the zone that a text names, None without one; raise PlainTimeError."""
+    found = _ZONE.search(text[:MAX_LENGTH])
+    return _zone(found[1]) if found else None
 
 
 def _zone(name: str) -> Zone:
