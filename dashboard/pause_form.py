@@ -27,7 +27,7 @@ def read_end(form: Mapping[str, str], *, now: datetime) -> datetime | None:
     """
     hours, until = form.get("hours", ""), form.get("until", "").strip()
     if hours not in {value for value, _ in PAUSES}:
-        raise _refusal("hours", "Choose one of the times.")
+        raise _refusal("hours", "Choose the hours anew.")
     if hours and until:
         raise _refusal("until", "Choose how long, or give a time, not both.")
     if hours:

@@ -174,4 +174,4 @@ def clock_rule(schedule: Mapping[str, Any]) -> str:
         dict(CHOICES[name]).get(schedule.get(name) or CHOICES[name][0][0], "")
         for name in ("dst_gap", "dst_overlap")
     )
-    return f"If its hour is skipped, {gap}. If its hour occurs twice, {overlap}."
+    return f"When the clocks skip its time: {gap}. When its time occurs twice: {overlap}."

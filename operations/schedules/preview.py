@@ -37,6 +37,8 @@ _OPTIONS = {
     "calendar_policy": "--calendar-policy",
     "jitter_seconds": "--jitter",
 }
+#: Effects of a change of the clocks that need no line.
+_NO_EFFECT = ("none", "elapsed")
 #: A field of a cron expression; other texts are plain words.
 _OF_CRON = re.compile(
     r"@\w*|(?:[\d*/,\-?#LWH()]|SUN|MON|TUE|WED|THU|FRI|SAT|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP"
@@ -151,7 +153,9 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         local = datetime.fromisoformat(occurrence["local"])
         notes = "".join(f"  {NOTE_TEXTS.get(note, note)}" for note in occurrence["notes"])
         yield f"  {local:%a %Y-%m-%d %H:%M:%S %z}  {occurrence['utc']}{_until(occurrence)}{notes}"
-    yield from (change["text"] for change in found["clock_changes"])
+    yield from (
+        change["text"] for change in found["clock_changes"] if change["effect"] not in _NO_EFFECT
+    )
 
 
 def _until(occurrence: Mapping[str, Any]) -> str:
