@@ -18,6 +18,7 @@ from tasks.plain_times.vocabulary import (
     Words,
 )
 
+BEGINS, ENDS = ("from", "starting"), ("until", "till")
 _OFTEN = ("every", "each")
 _KINDS_OF_DAY = ("day", "weekday", "working", "business")
 _QUARTERS = (1, 4, 7, 10)
@@ -56,7 +57,9 @@ def _rate(words: Words, found: Found) -> bool:
         counts_days = words.next == "second" and words.ahead(1) in (*WEEKDAYS, *_KINDS_OF_DAY)
         count = None if counts_days else words.take_number()
         unit = None if counts_days else UNITS.get(words.take_of(UNITS))
-        if not unit or count == 0 or (count is None and (unit >= DAY or seconds)):
+        # "every day" wants a time of day, unless it counts from a begin.
+        is_rate = bool(unit) and (unit < DAY or words.next in BEGINS)
+        if not unit or count == 0 or (count is None and (seconds or not is_rate)):
             words.at = begin
             return False
         seconds, smallest = seconds + (count or 1) * unit, min(smallest, unit)

@@ -12,7 +12,7 @@ from typing import Any
 from shared.durations import format_iso
 from shared.instants import format_instant
 from tasks.plain_times.moments import read_moment
-from tasks.plain_times.recurrence_rules import RULES, Found
+from tasks.plain_times.recurrence_rules import BEGINS, ENDS, RULES, Found
 from tasks.plain_times.vocabulary import PlainTimeError, Words, not_understood, split
 from tasks.schedules.zones import Zone
 
@@ -48,7 +48,7 @@ def read_recurrence(text: str, *, now: datetime, zone: Zone) -> dict[str, Any]:
     bounds: dict[str, Any] = {}
     while words.next:
         begin = words.at
-        if words.take("from", "starting", "until", "till"):
+        if words.take_of((*BEGINS, *ENDS)):
             words.at = begin
             bounds = _bounds(words, now, zone)
             break

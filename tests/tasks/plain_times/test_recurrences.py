@@ -113,7 +113,7 @@ def test_the_products_own_words_for_a_schedule_are_read_as_the_same_schedule(tex
     assert _meaning(again) == _meaning(fields)
 
 
-@pytest.mark.parametrize("every", ["PT7M", "PT15M", "PT1H30M", "P1D", "P14D"])
+@pytest.mark.parametrize("every", ["PT7M", "PT15M", "PT1H30M", "P1D", "P7D", "P14D"])
 def test_the_products_own_words_for_a_rate_are_read_as_the_same_rate(every):
     fields = {"every": every, "start_at": "2026-12-01T07:07:00.000Z"}
     bounded = {**fields, "end_at": "2027-01-01T00:00:00.000Z", "timezone": BERLIN.name}
