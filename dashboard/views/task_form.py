@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from dashboard.access import ConsoleRequest, page, run_once
 from dashboard.fields import zone_of
 from dashboard.pictures.attempt_phases import AttemptFacts
-from dashboard.task_form.choices import CHOICES, TEMPLATE_NAMES, open_parts
+from dashboard.task_form.choices import CHOICES, TEMPLATE_NAMES, open_groups, open_parts
 from dashboard.task_form.form import (
     EMPTY,
     UNITS,
@@ -263,6 +263,7 @@ def _form(
         "chosen_calendars": chosen,
         "choices": CHOICES,
         "open_parts": open_parts(fields, known),
+        "open_groups": open_groups(fields, known),
         "rules": _rules(fields, known),
         "template_names": TEMPLATE_NAMES,
         "stored": _stored(request, task, fields),

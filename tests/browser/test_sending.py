@@ -74,7 +74,8 @@ def test_a_new_task_outlives_the_servers_absence_and_the_end_of_the_session(
     page.goto("/tasks/new")
     page.locator("#name").fill("Typed in vain?")
     page.locator("#url").fill(console.punctual.target("/ok"))
-    page.locator("details:has(#headers) > summary").click()
+    for fold in page.locator("details:has(#headers) > summary").all():
+        fold.click()
     page.locator("#headers").fill(SECRET)
     page.locator("#cron_expression").fill("0 0 1 1 *")
     page.route("**/pulse", lambda route: route.abort())
