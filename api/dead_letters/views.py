@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from api.executions.serializers import (
 )
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent
+from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import DEFAULT_LIMIT, LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, text, uuid
 from api.protocol.views import PunctualView
@@ -29,13 +31,17 @@ from executions.dead_letters.letters import (
     resolve_dead_letter,
     retry_dead_letter,
 )
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter
 from executions.querysets import DeadLetterQuerySet
+from insight.filter_language.conditions import Scope, letters_matching
+from insight.filter_language.fields import DEAD_LETTERS
+from insight.list_budget import TASKS_ADVICE, read_list
+from insight.list_orders import DEAD_LETTER_ORDERS, is_plain
 from insight.presentation.dead_letters import present_letter, present_letters
 from shared.exceptions import FieldError, InvalidInput
 
 _OPERATE = {"POST": "operate", "DELETE": "operate"}
-_ORDERS = {"-created_at": ("-created_at", "-id"), "created_at": ("created_at", "id")}
 
 
 class DeadLettersView(PunctualView):
@@ -53,7 +59,8 @@ class DeadLettersView(PunctualView):
             "task": uuid("Of this task."),
             "error_signature": text("Of exactly this cause."),
             "q": text("In the task's name or labels, the error or the note."),
-            "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
+            "filter": filter_text(DEAD_LETTERS),
+            "ordering": ordering(DEAD_LETTER_ORDERS, default="-created_at"),
             "group_by": choice("error_signature", description="Count by cause, most first."),
         }
     }
@@ -68,14 +75,19 @@ class DeadLettersView(PunctualView):
         """List dead letters, newest first; with `group_by`, count them by cause."""
         query = self.query
         found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
+        if query["filter"] is not None:
+            found = letters_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
+        plain = is_plain(query["filter"], query["ordering"])
         if query["group_by"]:
-            return Response(_groups(found, query))
-        page = paginate(
-            found,
-            query,
-            key="dead_letters",
-            serialize=lambda row: row,
-            order=_ORDERS[query["ordering"]],
+            read = partial(_groups, found, query)
+            return Response(read_list(read, advice=TASKS_ADVICE, unlimited=plain))
+        order = DEAD_LETTER_ORDERS[query["ordering"]]
+        page = read_list(
+            lambda: paginate(
+                found, query, key="dead_letters", serialize=lambda row: row, order=order
+            ),
+            advice=TASKS_ADVICE,
+            unlimited=plain,
         )
         return Response({**page, "dead_letters": present_letters(page["dead_letters"])})
 

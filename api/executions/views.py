@@ -16,6 +16,7 @@ from api.executions.serializers import (
     RetryBody,
 )
 from api.idempotency import idempotent
+from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import choice, choices, instant, text, uuid
 from api.protocol.schema import list_answer
@@ -27,20 +28,15 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
 from executions.triggering.triggers import Override, retry_execution
-from insight.list_filters import DUE, ENDED, with_bounds
+from insight.filter_language.conditions import Scope, begins
+from insight.filter_language.fields import EXECUTIONS
+from insight.list_budget import advice_for, read_list
+from insight.list_filters import DUE, ENDED, narrowed, with_bounds
+from insight.list_orders import EXECUTION_ORDERS, in_order, is_plain
 from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail
 from tasks.choices import CONCURRENCY_KEY_LENGTH
 
-#: Of ids, whose first part is the time of the occurrence; the newest first unless asked.
-_ORDERS = {
-    "-id": ("-id",),
-    "id": ("id",),
-    "-scheduled_for": ("-scheduled_for", "-id"),
-    "scheduled_for": ("scheduled_for", "id"),
-    "-due_at": ("-due_at", "-id"),
-    "due_at": ("due_at", "id"),
-}
 #: The filters of every list of executions.
 EXECUTION_FILTERS = {
     "status": choices(*Status.values, description="One or more states."),
@@ -71,7 +67,8 @@ class ExecutionsView(PunctualView):
             "series": uuid("Made by this bulk job, a backfill."),
             "concurrency_key": text("Of this key.", max_length=CONCURRENCY_KEY_LENGTH),
             "q": text("In the task's name or labels, or in the error."),
-            "ordering": choice(*_ORDERS, description="By which column.", default="-id"),
+            "filter": filter_text(EXECUTIONS),
+            "ordering": ordering(EXECUTION_ORDERS, default="-id"),
         }
     }
 
@@ -85,8 +82,7 @@ class ExecutionsView(PunctualView):
             found = Execution.objects.for_tenant(self.tenant_id)
         else:
             found = executions_made_by(self.tenant_id, query["series"])
-        order = _ORDERS[query["ordering"]]
-        return Response(list_executions(self.tenant_id, found, query, order))
+        return Response(list_executions(self.tenant_id, found, query))
 
 
 class ExecutionView(PunctualView):
@@ -140,25 +136,32 @@ class RetryExecutionView(PunctualView):
 
 
 def list_executions(
-    tenant_id: UUID,
-    rows: ExecutionQuerySet,
-    query: dict[str, Any],
-    order: tuple[str, ...] = ("-id",),
+    tenant_id: UUID, rows: ExecutionQuerySet, query: dict[str, Any]
 ) -> dict[str, Any]:
     """Return one page of the tenant's executions that match the query.
 
-    A search by text is not counted unless asked by page.
+    A search by text or filter is not counted unless asked by page. Raise TooWide where it reads
+    more rows than its time allows.
     """
-    filters = with_bounds(query, database_now())
-    page = paginate(
-        rows.filtered(filters),
-        query,
-        key="executions",
-        serialize=lambda row: row,
-        order=order,
-        counted=not query.get("q"),
-        parts=rows.parts(tenant_id, filters),
-    )
+    now = database_now()
+    wanted, name = query.get("filter"), query.get("ordering", "-id")
+    rows, filters = narrowed(rows, wanted, with_bounds(query, now), Scope(tenant_id, now))
+    ordered = in_order(rows, EXECUTION_ORDERS[name])
+    plain = is_plain(wanted, name)
+
+    def read() -> dict[str, Any]:
+        return paginate(
+            ordered.filtered(filters),
+            query,
+            key="executions",
+            serialize=lambda row: row,
+            order=EXECUTION_ORDERS[name],
+            counted=plain and not filters.get("q"),
+            parts=ordered.parts(tenant_id, filters),
+        )
+
+    bounded = query.get("since") is not None or (wanted is not None and begins(wanted))
+    page = read_list(read, advice=advice_for(bounded=bounded), unlimited=plain)
     return {**page, "executions": present_executions(page["executions"])}
 
 

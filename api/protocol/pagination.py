@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 import orjson
 from django.core.signing import BadSignature, Signer
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
+from django.utils.duration import duration_iso_string
 from django.utils.encoding import DjangoUnicodeDecodeError
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
@@ -45,7 +46,8 @@ def paginate(
 ) -> dict[str, Any]:
     """Return ``{key: [...], "pagination": {...}}`` for the list parameters of the query.
 
-    ``order`` names non-null columns, the last one unique, each with ``-`` for descending.
+    ``order`` names non-null columns, the last one unique, each with ``-`` for descending; the
+    queryset may compute them.
     ``counted``: whether the first page of a list has a total although no ``page`` asks for it.
     ``parts`` together hold the same rows as ``rows``, for lists in which an index serves each
     part but none serves all rows at once. They may overlap.
@@ -58,7 +60,7 @@ def paginate(
     after = Q()
     if cursor is not None:
         start = 0
-        after = _after(rows.model, order, _read_cursor(cursor, order))
+        after = _after(rows, order, _read_cursor(cursor, order))
     else:
         start = ((page or 1) - 1) * limit
     ordered = [part.filter(after).order_by(*order) for part in parts or (rows,)]
@@ -134,10 +136,10 @@ def _total(rows: QuerySet[Any]) -> dict[str, Any]:
     return {"total": max(total, int(plan[0]["Plan"]["Plan Rows"])), "total_estimated": True}
 
 
-def _after(model: type[Model], order: Sequence[str], values: Sequence[Any]) -> Q:
+def _after(rows: QuerySet[Any], order: Sequence[str], values: Sequence[Any]) -> Q:
     """Return the rows after these values; the first column bounds the index scan by itself."""
     names = [name.lstrip("-") for name in order]
-    typed = [_typed(model, name, value) for name, value in zip(names, values, strict=True)]
+    typed = [_typed(rows, name, value) for name, value in zip(names, values, strict=True)]
     beyond = Q()
     for position, name in enumerate(order):
         equal = dict(zip(names[:position], typed[:position], strict=True))
@@ -149,8 +151,10 @@ def _comparison(name: str, equal: str) -> str:
     return f"{name[1:]}__lt{equal}" if name.startswith("-") else f"{name}__gt{equal}"
 
 
-def _typed(model: type[Model], name: str, value: Any) -> Any:
-    return model._meta.get_field(name).to_python(value)  # type: ignore[union-attr]  # a column
+def _typed(rows: QuerySet[Any], name: str, value: Any) -> Any:
+    computed = rows.query.annotations.get(name)
+    column: Any = rows.model._meta.get_field(name) if computed is None else computed.output_field
+    return column.to_python(value)
 
 
 def _signer(order: Sequence[str]) -> Signer:
@@ -163,7 +167,9 @@ def _make_cursor(row: Any, order: Sequence[str]) -> str:
 
 
 def _signed(values: Sequence[Any], order: Sequence[str]) -> str:
-    return _signer(order).sign(urlsafe_base64_encode(orjson.dumps(values)))
+    return _signer(order).sign(
+        urlsafe_base64_encode(orjson.dumps(values, default=duration_iso_string))
+    )
 
 
 def _read_cursor(cursor: str, order: Sequence[str]) -> list[Any]:

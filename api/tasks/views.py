@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from api.idempotency import freeze, idempotent
 from api.idempotency_groups import Outcome, Together, idempotent_together
+from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, choices, text
 from api.protocol.schema import list_answer
@@ -30,6 +31,10 @@ from api.tasks.serializers import TaskDetailSerializer
 from api.tasks.verb_views import require_key_to_resume
 from executions.changes import changing
 from executions.loop.clocks import database_now
+from insight.filter_language.conditions import Scope, tasks_matching
+from insight.filter_language.fields import TASKS
+from insight.list_budget import TASKS_ADVICE, read_list
+from insight.list_orders import TASK_ORDERS, in_order, is_plain
 from shared.sql import Asked, Done
 from tasks import bulk, standing_pauses
 from tasks.budgets.keeping import present_use
@@ -45,17 +50,6 @@ from tasks.limits import (
 from tasks.models import Task
 from tasks.validation.bodies import StatusChange, parse_patch, parse_replace
 
-TASK_ORDERS = {
-    "-created_at": ("-created_at", "-id"),
-    "created_at": ("created_at", "id"),
-    "-updated_at": ("-updated_at", "-id"),
-    "updated_at": ("updated_at", "id"),
-    "-name": ("-name", "-id"),
-    "name": ("name", "id"),
-    "-priority": ("-priority", "-id"),
-    "priority": ("priority", "id"),
-}
-
 #: The filters of lists of tasks.
 TASK_FILTERS = {
     "status": choices(*TaskStatus.values, description="One or more states."),
@@ -70,7 +64,8 @@ TASK_FILTERS = {
         max_length=DESTINATION_LENGTH,
     ),
     "q": text("In the name or the labels."),
-    "ordering": choice(*TASK_ORDERS, description="By which column.", default="-created_at"),
+    "filter": filter_text(TASKS),
+    "ordering": ordering(TASK_ORDERS, default="-created_at"),
 }
 
 
@@ -110,12 +105,16 @@ class TasksView(PunctualView):
     def get(self, request: Request) -> Response:
         """List tasks, newest first."""
         query = self.query
-        page = paginate(
-            Task.objects.for_tenant(self.tenant_id).filtered(query),
-            query,
-            key="tasks",
-            serialize=lambda row: row,
-            order=TASK_ORDERS[query["ordering"]],
+        found = Task.objects.for_tenant(self.tenant_id).filtered(query)
+        if query["filter"] is not None:
+            found = tasks_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
+        order = TASK_ORDERS[query["ordering"]]
+        page = read_list(
+            lambda: paginate(
+                in_order(found, order), query, key="tasks", serialize=lambda row: row, order=order
+            ),
+            advice=TASKS_ADVICE,
+            unlimited=is_plain(query["filter"], query["ordering"]),
         )
         return Response({**page, "tasks": present_tasks(page["tasks"])})
 

@@ -13,7 +13,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from api.protocol.lists import ordering
 from api.protocol.query import choice, choices, instant, text, uuid
+from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of, traces_of
 from dashboard.listing import present_listed, read_filters, read_page
@@ -29,11 +31,17 @@ from executions.gate.key_list import ShownKey, key_of
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import as_readable, payload_of
+from executions.querysets import ExecutionQuerySet
 from executions.redacted_fields import paths_of
 from executions.triggering.triggers import retry_execution
-from insight.list_filters import DUE, ENDED, with_bounds
+from insight.filter_language.conditions import Scope, begins
+from insight.filter_language.fields import EXECUTIONS
+from insight.filter_language.terms import Filter
+from insight.list_filters import DUE, ENDED, narrowed, with_bounds
+from insight.list_orders import EXECUTION_ORDERS, in_order
 from insight.presentation.execution_detail import present_execution_detail
 from insight.run_part import part_of
+from insight.statistics.facets import MOST_COUNTED, status_counts
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound
@@ -68,33 +76,33 @@ _PARAMETERS = {
     "window": choice(*WINDOWS, default="24h"),
     "due": choice(*DUE),
     "ended": choice(*ENDED),
+    **list_filter.PARAMETERS,
+    "ordering": ordering(EXECUTION_ORDERS, default=None),
 }
 
 
-_FILTERS = ("status", "task", "series", "concurrency_key", "due", "ended", "q")
+_FILTERS = ("filter", "status", "task", "series", "concurrency_key", "due", "ended", "q")
 
 
 @page(Role.VIEWER)
 def executions(request: ConsoleRequest) -> HttpResponse:
-    """List executions of a window, newest first."""
+    """List executions of a window, newest first unless asked otherwise."""
     query = read_filters(request, _PARAMETERS)
+    asked = list_filter.read_filter(query, EXECUTIONS)
+    if answer := list_filter.added(request, query, asked):
+        return answer
     now = database_now()
     moment = next((words for key, words in _MOMENTS.items() if query[key[0]] == key[1]), "")
-    since = query["since"] if moment or query["series"] else _since(query, now)
-    tenant = request.visitor.tenant.pk
-    order: tuple[str, ...] = ("-id",)
-    found = Execution.objects.for_tenant(tenant)
-    if query["series"] is not None:
-        # All executions of a backfill, without a window, in the order of their nominal times.
-        found, order = executions_made_by(tenant, query["series"]), ("-scheduled_for", "-id")
-    wanted = with_bounds({**query, "since": since}, now)
-    listed = read_page(
-        found.filtered(wanted),
-        query,
-        present=present_listed,
-        order=order,
-        counted=bool(moment) or _is_open_work(query),
-        parts=found.parts(tenant, wanted),
+    is_whole = bool(moment or query["series"] or begins(asked.wanted))
+    since = query["since"] if is_whole else _since(query, now)
+    # All executions of a backfill, without a window, in the order of their nominal times.
+    query["ordering"] = query["ordering"] or ("-scheduled_for" if query["series"] else "-id")
+    filters = with_bounds({**query, "since": since}, now)
+    is_counted = not asked.wanted.terms and (bool(moment) or _is_open_work(query))
+    listed = asked.read(
+        lambda: _page_of(request, query, asked.wanted, filters, is_counted),
+        order=query["ordering"],
+        none=dict(list_filter.NO_ROWS),
     )
     return render(
         request,
@@ -102,9 +110,12 @@ def executions(request: ConsoleRequest) -> HttpResponse:
         {
             **listed,
             "query": query,
+            "list_filter": asked,
             "windows": [(name, label) for name, (label, _) in WINDOWS.items()],
             "moment": moment,
-            "statuses": _status_chips(request, query),
+            "begins": begins(asked.wanted),
+            "statuses": asked.chips("status", _counts(request, asked, filters)),
+            "most_counted": MOST_COUNTED,
             "task": _task_of(request, query["task"]),
             "filtered": any(query[name] for name in _FILTERS),
             "as_call": _as_call(query, since),
@@ -230,12 +241,52 @@ def _url(execution_id: UUID) -> str:
     return reverse("dashboard:execution", args=[execution_id])
 
 
-def _status_chips(request: ConsoleRequest, query: dict[str, Any]) -> list[dict[str, Any]]:
-    chosen = query["status"] or []
-    chips = [{"label": "All", "value": "", "here": not chosen}]
-    for status in Status.values:
-        chips.append({"label": status.title(), "value": status, "here": status in chosen})
-    return chips
+def _page_of(
+    request: ConsoleRequest,
+    query: dict[str, Any],
+    wanted: Filter,
+    filters: dict[str, Any],
+    is_counted: bool,
+) -> dict[str, Any]:
+    tenant = request.visitor.tenant.pk
+    order = EXECUTION_ORDERS[query["ordering"]]
+    rows, filters = _rows(request, query, wanted, filters)
+    rows = in_order(rows, order)
+    return read_page(
+        rows.filtered(filters),
+        query,
+        present=present_listed,
+        order=order,
+        counted=is_counted,
+        parts=rows.parts(tenant, filters),
+    )
+
+
+def _rows(
+    request: ConsoleRequest, query: dict[str, Any], wanted: Filter, filters: dict[str, Any]
+) -> tuple[ExecutionQuerySet, dict[str, Any]]:
+    tenant = request.visitor.tenant.pk
+    found = Execution.objects.for_tenant(tenant)
+    if query["series"] is not None:
+        found = executions_made_by(tenant, query["series"])
+    return narrowed(found, wanted, filters, Scope(tenant, database_now()))
+
+
+def _counts(
+    request: ConsoleRequest, asked: list_filter.ListFilter, filters: dict[str, Any]
+) -> dict[str, int] | None:
+    """Return how many rows of each state the other filters leave.
+
+    None where a live page asks again, because the numbers are those of its loading, and where a
+    text is looked for, which would be looked for eight times.
+    """
+    if request.headers.get("X-Live") or asked.error or filters["q"]:
+        return None
+    wanted = asked.box.without("status")
+    if wanted.taking_text()[1] is not None:
+        return None
+    rows, filters = _rows(request, filters, wanted, {**filters, "status": None})
+    return status_counts(rows.filtered(filters))
 
 
 def _task_of(request: ConsoleRequest, task_id: UUID | None) -> Task | None:
@@ -256,9 +307,12 @@ def _is_open_work(query: dict[str, Any]) -> bool:
 
 
 def _as_call(query: dict[str, Any], since: datetime | None) -> str:
+    usual = "-scheduled_for" if query["series"] else "-id"
     asked = [("since", format_instant(since))] if since else []
     asked += [("status", status) for status in query["status"] or []]
     asked += [(name, str(query[name])) for name in _FILTERS if name != "status" and query[name]]
+    if query["ordering"] != usual:
+        asked.append(("ordering", query["ordering"]))
     # Quoted as one word: text from a link must not run in the shell that it is pasted into.
     url = shlex.quote(f"{conf().public_url.rstrip('/')}/v1/executions?{urlencode(asked)}")
     return f"curl -H 'Authorization: Bearer …' {url}"

@@ -125,7 +125,7 @@ class Words:
         return self.ahead(0)
 
     def ahead(self, count: int) -> str:
-        """Return the word so many places further; '' behind the end."""
+        """Return the word ``count`` places further; '' behind the end."""
         place = self.at + count
         return self._tokens[place] if place < len(self._tokens) else ""
 

@@ -20,6 +20,7 @@ from tests.architecture import tree
 from tests.recount.pictures import PICTURES
 from tests.recount.recounts import MOVING, RECOUNTS
 from tests.recount.right import RECOUNTED
+from tests.support.syntax import parse
 
 _SCHEMAS = tree.REPOSITORY / "docs" / "reference" / "command-schemas"
 _NAMED = re.compile(r'data-numbers?="([^"]+)"')
@@ -45,6 +46,7 @@ ECHOED: dict[str, tuple[str, ...]] = {
         ),
         *("Pagination.limit", "Pagination.page", "*Pagination.limit", "*.bucket_bounds_ms"),
         *("Rule.threshold", "Rule.window_seconds", "Channel.after_seconds", "Objective.target"),
+        *("Window.weekdays", "Preference.digest_minutes", "TargetFigures.seconds"),
         "ObjectivesAnswer.window_days",
     ),
     "names a row, a version or a place": (
@@ -55,7 +57,7 @@ ECHOED: dict[str, tuple[str, ...]] = {
     "of one attempt, as its receiver or worker told": (
         *("*.response_status", "CapturedResponse.status", "ReceivedRequest.status", "Timings.*"),
         *("Attempt.cost", "AttemptOfLetter.cost", "EventSubscription.last_status"),
-        "ChannelTest.status",
+        *("ChannelTest.status", "EventTest.status"),
     ),
     "of one refused call": ("Problem.*", "BulkResult.status"),
     "what an import would add, by the report that the calendar keeps": ("ImportedDays.*",),
@@ -160,7 +162,7 @@ def marks() -> set[str]:
 
 
 def marks_in(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse(text)):
         if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
             continue
         for mark in node.decorator_list:

@@ -43,37 +43,6 @@ def test_a_task_is_made_and_its_page_shown(editor, alpha):
     assert audited(alpha) == [("task.created", user_of(editor))]
 
 
-def test_plain_words_become_the_schedule_that_is_saved(editor):
-    words = {"when": "words", "words": "first day of the month at 6", "timezone": "Europe/Berlin"}
-
-    editor.post("/tasks/new", form_at(editor, "/tasks/new", url=URL, **words))
-
-    schedule = Task.objects.get().schedule
-    assert (schedule["cron_expression"], schedule["timezone"]) == ("0 6 1 * *", "Europe/Berlin")
-
-
-@pytest.mark.parametrize("words", ["every morning", "", "every 30 february at 6"])
-def test_words_that_make_no_schedule_stay_with_the_reason_at_their_box(editor, words):
-    fields = form_at(editor, "/tasks/new", url=URL, when="words", words=words)
-
-    answer = editor.post("/tasks/new", fields)
-
-    assert set(answer.context["errors"]) == {"words"}
-    assert f'value="{words}"' in answer.text
-    assert '<a href="#words">When it runs: ' in answer.text
-
-
-def test_an_edit_in_words_may_turn_a_recurring_task_into_one_that_runs_once(editor, alpha):
-    task = make_task(alpha, daily(target=TARGET))
-    path = f"/tasks/{task.pk}/edit"
-
-    editor.post(path, form_at(editor, path, when="words", words="in 2 hours"))
-
-    changed = reload(task)
-    assert (changed.version, changed.type) == (2, "ONE_TIME")
-    assert changed.schedule["run_at"]
-
-
 def test_an_error_is_named_by_its_field_in_the_summary_and_tied_to_it(editor):
     fields = form_at(editor, "/tasks/new", url=URL, cron_expression="", name="x" * 300)
 
