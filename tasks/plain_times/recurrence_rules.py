@@ -58,7 +58,7 @@ def _rate(words: Words, found: Found) -> bool:
         count = None if counts_days else words.take_number()
         unit = None if counts_days else UNITS.get(words.take_of(UNITS))
         # "every day" wants a time of day, unless it counts from a begin.
-        is_rate = bool(unit) and (unit < DAY or words.next in BEGINS)
+        is_rate = unit is not None and (unit < DAY or words.next in BEGINS)
         if not unit or count == 0 or (count is None and (seconds or not is_rate)):
             words.at = begin
             return False

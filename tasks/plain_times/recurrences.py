@@ -115,8 +115,8 @@ def _of_rate(step: tuple[int, int], found: Found, bounds: dict[str, Any]) -> dic
     aligned = bool(size) and size % count == 0 and count < size and "start_at" not in bounds
     narrowed = bool(found.weekdays or found.months)
     if aligned:
-        step = "*" if count == 1 else f"*/{count}"
-        place = {1: f"{step} * *", 60: f"{step} *", 3_600: f"0 {step}"}[unit]
+        each = "*" if count == 1 else f"*/{count}"
+        place = {1: f"{each} * *", 60: f"{each} *", 3_600: f"0 {each}"}[unit]
         return {"cron_expression": f"{place} {_day_fields(found)}"}
     if narrowed:
         raise PlainTimeError(
