@@ -5,19 +5,22 @@ They come from the schedule, not from the ledger, and include prepared instants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from executions.choices import Trigger
 from executions.models import Execution
 from insight.explain.evidence import end_of_pause, standing_pause_of
 from shared.exceptions import InvalidInput
+from tasks.calendars import book
 from tasks.choices import TaskStatus
 from tasks.editing import spec_of
 from tasks.models import Task
 from tasks.schedules.base import Spec
+from tasks.schedules.clock_changes import ClockChange, clock_changes
 from tasks.schedules.jitter import due_at, jitter_of
 
 #: How far ahead the search for an instant goes that no calendar excludes.
@@ -51,6 +54,21 @@ def fires_of(task: Task, limit: int, *, now: datetime) -> list[TaskFire]:
     except InvalidInput:
         return []  # stored under an older rule; the schedule's text names the fault
     return list(islice(_coming(task, spec, since), min(limit, occurrences_left(task, limit, now))))
+
+
+def clock_changes_of(
+    task: Task, schedule: Mapping[str, Any] | None = None, *, now: datetime
+) -> list[ClockChange]:
+    """Return the next changes of the clocks with their effect on the task, or with a schedule.
+
+    Empty where the schedule follows no clock, or is broken.
+    """
+    judged = task.schedule if schedule is None else schedule
+    days = book(task.tenant_id)(judged.get("calendars") or ())
+    try:
+        return clock_changes(judged, now=now, seed=str(task.pk), calendars=tuple(days.values()))
+    except InvalidInput:
+        return []  # stored under an older rule; the schedule's text names the fault
 
 
 def _coming(task: Task, spec: Spec, since: datetime) -> Iterator[TaskFire]:

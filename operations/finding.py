@@ -7,7 +7,7 @@ error for an end that fits several rows names up to five of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,10 +24,11 @@ from insight.filter_language.terms import Filter, parse
 from insight.filter_language.tokens import FilterError
 from insight.list_orders import check_order
 from shared.commands import shown, wrong_use
-from shared.durations import parse_moment
 from shared.exceptions import NotFound
 from tasks.models import Task
+from tasks.plain_times.moments import read_moment
 from tasks.querysets import TaskQuerySet
+from tasks.schedules.zones import find_zone
 from tenants.services import get_tenant
 
 #: Lists show this many letters of an id.
@@ -70,12 +71,25 @@ def find_execution(text: str, tenant: str | None = None) -> Execution:
     return execution
 
 
-def moment_option(option: str, text: str | None, *, ahead: bool = False) -> Any:
-    """Return the instant that an option gives, or None; raise InvalidInput."""
+def moment_option(
+    option: str,
+    text: str | None,
+    *,
+    ahead: bool = False,
+    zone: str | None = None,
+    now: datetime | None = None,
+) -> Any:
+    """Return the instant that an option gives in words or as RFC 3339, or None for no text.
+
+    ``ahead`` reads a text without a direction (`2h`, `monday 9:00`) as a time to come. Times
+    without a zone are in ``zone``, UTC unless given; now is the database's unless given. Raise
+    InvalidInput that names the option.
+    """
     if text is None:
         return None
     try:
-        return parse_moment(text, database_now(), ahead=ahead)
+        found = find_zone(zone or "UTC")
+        return read_moment(text, now=now or database_now(), zone=found, ahead=ahead)
     except ValueError as error:
         raise wrong_use(option, str(error)) from error
 

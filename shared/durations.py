@@ -1,15 +1,12 @@
-"""Durations and moments as operators type them: ``2h``, ``1h30m``, ``PT15M``, RFC 3339.
+"""Durations as operators type them: ``2h``, ``1h30m``, ``PT15M``.
 
-One reading for every command: an age counts back from now, a delay ahead. Units are s, m, h, d
-and w; a day is 24 hours.
+One reading for every command. Units are s, m, h, d and w; a day is 24 hours.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
-
-from shared.instants import parse_instant
+from datetime import timedelta
 
 _SHORT = re.compile(r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.IGNORECASE)
 _ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
@@ -47,20 +44,3 @@ def format_iso(duration: timedelta) -> str:
         if number
     )
     return f"P{days}{'T' if time or not days else ''}{time or ('' if days else '0S')}"
-
-
-def parse_moment(text: str, now: datetime, *, ahead: bool = False) -> datetime:
-    """Return the instant of an RFC 3339 text, of ``now``, or of a duration before now.
-
-    With ``ahead`` a duration counts from now on. Raise ValueError with a sentence.
-    """
-    wanted = text.strip()
-    if wanted.lower() == "now":
-        return now
-    if re.match(r"\d{4}-", wanted):
-        return parse_instant(wanted)
-    duration = parse_duration(wanted)
-    try:
-        return now + duration if ahead else now - duration
-    except OverflowError:
-        raise DurationError(f"{text!r} is longer than can be counted.") from None

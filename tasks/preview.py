@@ -11,15 +11,19 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from shared.exceptions import InvalidInput
+from shared.exceptions import FieldError, InvalidInput
 from shared.instants import ceil_millisecond, format_instant, format_local, parse_instant
+from tasks.choices import TIMING_FIELDS
 from tasks.field_reader import Errors, FieldReader
 from tasks.limits import Book, no_calendars
 from tasks.payloads import require_object
+from tasks.plain_times.reading import read_when
+from tasks.plain_times.vocabulary import PlainTimeError
 from tasks.schedules import spec
 from tasks.schedules.base import Spec
+from tasks.schedules.clock_changes import clock_changes, present_clock_changes
 from tasks.schedules.jitter import due_until, in_words, jitter_of
-from tasks.schedules.zones import find_zone
+from tasks.schedules.zones import UnknownZone, find_zone
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
 from tasks.validation.schedule import (
     TIMING_HINT,
@@ -33,17 +37,20 @@ from tasks.validation.schedule import (
 DEFAULT_COUNT = 10
 MAX_COUNT = 1000
 _PREVIEW_FIELDS = ("type", "schedule", "from", "count")
+#: The fields that say when, in place of which ``words`` may stand.
+_WORDS_INSTEAD_OF = ("schedule", *TIMING_FIELDS)
 
 
 def preview(body: Any, *, now: datetime, calendars: Book = no_calendars) -> dict[str, Any]:
     """Return the schedule in plain words and its next instants strictly after ``from``.
 
-    The schedule may be under ``schedule`` or in the short form; ``every`` without ``start_at``
-    counts from now. ``calendars`` finds the calendars that it may name. Raise InvalidInput for a
-    schedule that creation would refuse.
+    The schedule may be under ``schedule``, in the short form, or in plain ``words`` with the rest
+    in the short form; ``every`` without ``start_at`` counts from now. ``calendars`` finds the
+    calendars that it may name. Raise InvalidInput for a schedule that creation would refuse.
     """
     form, errors = Errors(), Errors()
-    long, rename = as_long(require_object(body), form)
+    given, understood = _in_fields(require_object(body), now)
+    long, rename = as_long(given, form)
     task_type, schedule, start, count = _read(long, errors, now, calendars)
     found = form.renamed(str) + errors.renamed(rename)
     if found:
@@ -54,6 +61,8 @@ def preview(body: Any, *, now: datetime, calendars: Book = no_calendars) -> dict
     occurrences = islice(parsed.walk(start), _bounded(parsed, schedule, start, count))
     return {
         "text": parsed.text + in_words(jitter, (), task_id=""),
+        "understood": understood,
+        "clock_changes": present_clock_changes(clock_changes(schedule, now=start, calendars=days)),
         "occurrences": [
             {
                 "utc": format_instant(occurrence.at),
@@ -65,6 +74,32 @@ def preview(body: Any, *, now: datetime, calendars: Book = no_calendars) -> dict
             }
             for occurrence in occurrences
         ],
+    }
+
+
+def _in_fields(
+    body: Mapping[str, Any], now: datetime
+) -> tuple[Mapping[str, Any], dict[str, Any] | None]:
+    """Return the body with the fields that its plain words mean, and what was understood."""
+    if "words" not in body:
+        return body, None
+    twice = [name for name in _WORDS_INSTEAD_OF if name in body]
+    if twice:
+        message = f"Give words or {twice[0]}, not both."
+        raise InvalidInput([FieldError("#/words", "exclusive", message)])
+    text, zone = body["words"], body.get("timezone", "UTC")
+    if not isinstance(text, str):
+        raise InvalidInput([FieldError("#/words", "type_invalid", "Must be a string.")])
+    try:
+        found = read_when(text, now=now, zone=find_zone(zone))
+    except UnknownZone as error:
+        raise InvalidInput([FieldError("#/timezone", "timezone_unknown", str(error))]) from error
+    except PlainTimeError as error:
+        raise InvalidInput([FieldError("#/words", "words_not_understood", str(error))]) from error
+    rest = {name: value for name, value in body.items() if name != "words"}
+    return {**rest, **found.schedule}, {
+        "expression": found.expression,
+        "schedule": found.schedule,
     }
 
 

@@ -11,6 +11,7 @@ from drf_spectacular.extensions import OpenApiSerializerExtension
 from rest_framework import serializers
 
 from api.tasks import schemas
+from api.tasks.preview_schemas import PREVIEW
 from api.tasks.schema_parts import Schema
 
 
@@ -53,7 +54,7 @@ class SchedulePreviewRequestSerializer(DocumentedSerializer):
 class SchedulePreviewSerializer(DocumentedSerializer):
     """A preview as answered."""
 
-    json_schema = schemas.PREVIEW
+    json_schema = PREVIEW
 
 
 class ZoneMoveSerializer(DocumentedSerializer):

@@ -7,6 +7,7 @@ expression, a forbidden address) are in the descriptions.
 from __future__ import annotations
 
 from api.tasks.budget_schemas import BUDGET
+from api.tasks.preview_schemas import IN_WORDS
 from api.tasks.retry_schemas import RETRY
 from api.tasks.schema_parts import (
     ANY,
@@ -358,24 +359,9 @@ PREVIEW_REQUEST: Schema = {
             )
             for key in _WHEN
         ),
+        closed(_RANGE | _RECURRING | COMMON_SCHEDULE | {"words": IN_WORDS}, "words"),
     ]
 }
-_OCCURRENCE: Schema = closed(
-    {
-        "utc": INSTANT,
-        "local": INSTANT,
-        "due_from": INSTANT
-        | {"description": "When it starts at the earliest: its time, which jitter moves later."},
-        "due_until": INSTANT
-        | {"description": "Before when it starts, as its id decides; without jitter the same."},
-        "notes": {"type": "array", "items": {"type": "string"}},
-    },
-    "utc",
-    "local",
-    "due_from",
-    "due_until",
-    "notes",
-)
 _MOVE: Schema = {
     "id": ID,
     "task_id": ID,
@@ -393,8 +379,3 @@ _MOVE: Schema = {
     "noticed_at": INSTANT,
 }
 ZONE_MOVE: Schema = closed(_MOVE, *_MOVE)
-PREVIEW: Schema = closed(
-    {"text": {"type": "string"}, "occurrences": {"type": "array", "items": _OCCURRENCE}},
-    "text",
-    "occurrences",
-)

@@ -1,7 +1,7 @@
 """Draws the number of starts by hour and day of a week, each cell a link to its minutes.
 
 Days are rows, hours of the day are columns, in the visitor's zone. A day on which the clocks
-change is marked: a skipped hour has no cell, an hour that comes twice has two.
+change is marked: a skipped hour has no cell, an hour that occurs twice has two.
 """
 
 from __future__ import annotations

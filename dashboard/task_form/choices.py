@@ -7,6 +7,7 @@ fields is set or wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dashboard.task_form.form import EMPTY
 from tasks.choices import TARGETS
@@ -144,6 +145,51 @@ PARTS: Mapping[str, Sequence[str]] = {
     "targets": TARGETS,
     "retry": ("jitter", "retry_on", "stop_on", "stop_header", "max_age_seconds", "rule_"),
 }
+#: Groups of parts that unfold -> their parts, and the fields that stand in no part.
+GROUPS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "call": (
+        ("reference", "redact", "request", "success", "auth", "tls", "long", "dynamic"),
+        (),
+    ),
+    "when": (
+        (),
+        (
+            "start_at",
+            "end_at",
+            "max_occurrences",
+            "dst_gap",
+            "dst_overlap",
+            "working_day",
+            "calendars",
+            "calendar_policy",
+            "jitter_seconds",
+        ),
+    ),
+    "fails": (
+        ("retry",),
+        (
+            "max_attempts",
+            "backoff",
+            "initial_delay_seconds",
+            "factor",
+            "max_delay_seconds",
+            "delays_seconds",
+            "pause_after_failures",
+        ),
+    ),
+    "limits": (
+        ("budget", "dependencies", "concurrency", "targets", "labels"),
+        (
+            "overlap_policy",
+            "max_concurrent",
+            "misfire_policy",
+            "misfire_coalesce",
+            "misfire_replay_limit",
+            "misfire_replay_per_second",
+            "misfire_grace_seconds",
+        ),
+    ),
+}
 #: Names that a template may hold, each with its value.
 TEMPLATE_NAMES = (
     ("scheduled_for", "the nominal time"),
@@ -156,10 +202,36 @@ TEMPLATE_NAMES = (
 
 def open_parts(fields: Mapping[str, str], errors: Mapping[str, str]) -> list[str]:
     """Return the parts with a field that is set or wrong."""
-    told = {name for name, value in fields.items() if value != EMPTY.get(name, "")} | set(errors)
+    told = _told(fields, errors)
     return [
         part
         for part, names in PARTS.items()
         if any(name.startswith(tuple(n for n in names if n[-1] == "_")) for name in told)
         or told.intersection(names)
     ]
+
+
+def open_groups(fields: Mapping[str, str], errors: Mapping[str, str]) -> list[str]:
+    """Return the groups with a part or a field that is set or wrong."""
+    told, parts = _told(fields, errors), open_parts(fields, errors)
+    return [
+        group
+        for group, (inner, names) in GROUPS.items()
+        if told.intersection(names) or set(inner).intersection(parts)
+    ]
+
+
+def _told(fields: Mapping[str, str], errors: Mapping[str, str]) -> set[str]:
+    """Return the fields with another value than a new form has, or with an error."""
+    return {name for name, value in fields.items() if value != EMPTY.get(name, "")} | set(errors)
+
+
+def clock_rule(schedule: Mapping[str, Any]) -> str:
+    """Return the choices for changed clocks in words; nothing for what follows no clock."""
+    if not schedule.get("cron_expression"):
+        return ""
+    gap, overlap = (
+        dict(CHOICES[name]).get(schedule.get(name) or CHOICES[name][0][0], "")
+        for name in ("dst_gap", "dst_overlap")
+    )
+    return f"When the clocks skip its time: {gap}. When its time occurs twice: {overlap}."

@@ -1,6 +1,6 @@
 """The form of a task: from its fields to the API's long form, and back.
 
-Pure: validation has the rules, so the form accepts the same as the API. Parts of a definition that
+Validation has the rules, so the form accepts the same as the API. Parts of a definition that
 the form does not show are taken unchanged from ``base``.
 """
 
@@ -54,11 +54,10 @@ EMPTY: Mapping[str, str] = {
     "on_dependency_failure": ON_DEPENDENCY_FAILURE[0],
     "concurrency_order": CONCURRENCY_ORDERS[0],
 }
-#: Ways to say when, of a task that runs once.
-_ONE_TIME = ("at", "after")
 #: Pointer of an error -> field of the form, for every target; the longest match counts.
 _FIELD_OF = {
     "#/name": "name",
+    "#/schedule/words": "words",
     "#/schedule/cron_expression": "cron_expression",
     "#/schedule/every": "every_count",
     "#/schedule/run_at": "run_at",
@@ -153,7 +152,7 @@ def judge_form(
         for key in TARGETS
         for name, value in read_number(form, key, f"#/targets/{key}").items()
     }
-    if form.text("when") in _ONE_TIME:
+    if schedules.runs_once(body["schedule"]):
         body["depends_on"] = read_words(form, "depends_on")
         body["on_dependency_failure"] = form.text("on_dependency_failure", ON_DEPENDENCY_FAILURE[0])
         body.pop("budget", None)

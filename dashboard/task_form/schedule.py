@@ -1,7 +1,7 @@
 """The schedule in the task's form: times, zone, and policies around them.
 
 ``form`` reads and shows it with the other parts. Fields of the other type of task,
-which validation refuses, are left out.
+which validation refuses, are left out. Plain words are read at the database's time.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ from dashboard.task_form.values import (
     show_plain,
     zone_or_utc,
 )
+from executions.loop.clocks import database_now
 from tasks.choices import TIMING_FIELDS
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
+from tasks.plain_times.reading import read_when
+from tasks.plain_times.vocabulary import PlainTimeError
+from tasks.schedules.zones import UnknownZone, find_zone
 
 #: The fields of a new form.
 EMPTY: Mapping[str, str] = {
@@ -79,7 +83,8 @@ def show_schedule(schedule: Mapping[str, Any]) -> dict[str, str]:
 
 def read_schedule(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schedule that the form describes; errors are noted in the form."""
-    when = form.text("when", "cron")
+    understood = _in_words(form)
+    when = _kind_of(understood) if understood is not None else form.text("when", "cron")
     dropped = {*TIMING_FIELDS} if when in _RECURRING else {*TIMING_FIELDS, *_RECURRING_ONLY}
     # Fields of the other type of task would be refused.
     same_type = (when in _RECURRING) == any(base.get(name) for name in ("cron_expression", "every"))
@@ -91,11 +96,40 @@ def read_schedule(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
         schedule |= read_number(form, name, f"#/schedule/{name}")
     schedule |= {"jitter_seconds": 0}
     schedule |= read_number(form, "jitter_seconds", "#/schedule/jitter_seconds", keep=False)
-    schedule |= _read_timing(form, when, base)
+    schedule |= _read_timing(form, when, base) if understood is None else {}
     if when in _RECURRING:
         schedule |= _read_recurring(form, base)
         schedule = _fitting(form, schedule, when)
-    return schedule
+    return schedule | (understood or {})
+
+
+def runs_once(schedule: Mapping[str, Any]) -> bool:
+    """Return whether a schedule as it was read is that of a task that runs once."""
+    return "run_at" in schedule or "delay_seconds" in schedule
+
+
+def expression_of(schedule: Mapping[str, Any]) -> str:
+    """Return the cron expression, the rate or the time of a schedule as it was read."""
+    return next((str(schedule[name]) for name in TIMING_FIELDS if schedule.get(name)), "")
+
+
+def _in_words(form: Form) -> dict[str, Any] | None:
+    """Return the fields that plain words mean, None where the form says when otherwise."""
+    if form.text("when") != "words":
+        return None
+    try:
+        zone = find_zone(form.text("timezone", "UTC"))
+        return read_when(form.text("words"), now=database_now(), zone=zone).schedule
+    except UnknownZone:
+        return {}  # validation says so of the zone itself
+    except PlainTimeError as error:
+        form.refuse("#/schedule/words", "words_not_understood", str(error))
+        return {}
+
+
+def _kind_of(understood: Mapping[str, Any]) -> str:
+    named = {"every": "every", "run_at": "at", "delay_seconds": "after"}
+    return next((kind for name, kind in named.items() if name in understood), "cron")
 
 
 def _show_when(schedule: Mapping[str, Any]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from django.urls import reverse
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
-from dashboard.views.tasks import PAUSES
+from dashboard.pause_form import PAUSES, read_end
 from executions.changes.pauses import Wanted, create_pause, end_pause, list_pauses, reach_of
 from executions.loop.clocks import database_now
 from insight.presentation.pauses import present_pauses, present_reach
@@ -39,7 +38,7 @@ _ON_RESUME = (
     (OnResume.RUN_ONCE.value, "runs once, afterwards"),
     (OnResume.REPLAY.value, "runs for each missed time"),
 )
-_FORM = ("scope", "value", "hours", "note", "on_resume")
+_FORM = ("scope", "value", "hours", "until", "note", "on_resume")
 
 
 @page(Role.VIEWER)
@@ -105,15 +104,15 @@ def _asked(request: ConsoleRequest) -> dict[str, Any]:
     else:
         asked["reach"] = present_reach(wanted.scope, reach)
         asked["covers"] = describe(wanted.scope, reach.value)
+        asked["ends_at"] = wanted.until
     return asked
 
 
 def _wanted(form: Any, *, note: str, value: str) -> Wanted:
-    hours = _one_of(form, "hours", _HOURS)
     return Wanted(
         scope=_one_of(form, "scope", _SCOPES),
         value=value,
-        until=database_now() + timedelta(hours=int(hours)) if hours else None,
+        until=read_end(form, now=database_now()),
         note=note,
         on_resume=_one_of(form, "on_resume", _ON_RESUME),
     )

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from dashboard.access import ConsoleRequest, page, run_once
 from dashboard.fields import zone_of
 from dashboard.pictures.attempt_phases import AttemptFacts
-from dashboard.task_form.choices import CHOICES, TEMPLATE_NAMES, open_parts
+from dashboard.task_form.choices import CHOICES, TEMPLATE_NAMES, open_groups, open_parts
 from dashboard.task_form.form import (
     EMPTY,
     UNITS,
@@ -47,11 +47,13 @@ from tasks.definition import WORKFLOW_POOL, Definition, to_long
 from tasks.importers.pasted import parse_pasted
 from tasks.models import Task
 from tasks.named_secrets.services import list_secrets
+from tasks.plain_times.reading import EXAMPLES
 from tasks.revisions import read_definition
 from tasks.schedules.zones import zone_names
 from tasks.validation.bodies import StatusChange, parse_copy, parse_create, parse_replace
 from tenants.choices import Role
 
+_WHEN = ("cron_expression", "every_count", "run_at", "delay_seconds")
 _VERSION = re.compile(r"[0-9]{1,9}")
 
 
@@ -243,6 +245,9 @@ def _form(
     **extra: Any,
 ) -> HttpResponse:
     known = field_errors(errors or [], kind_of(fields))
+    if fields.get("when") == "words":
+        # The fields that say when are not shown: their errors are of the words.
+        known = {"words" if name in _WHEN else name: text for name, text in known.items()}
     chosen = [name for name in fields.get("calendars", "").split("\n") if name]
     context = {
         "fields": fields,
@@ -251,12 +256,14 @@ def _form(
         "version": version or (task.version if task else None),
         "base_of": task.pk if task else fields.get("base_of", ""),
         "zones": zone_names(),
+        "examples": EXAMPLES,
         "methods": choices.METHODS,
         "units": UNITS,
         "calendars": sorted({*names(request.visitor.tenant.pk), *chosen}),
         "chosen_calendars": chosen,
         "choices": CHOICES,
         "open_parts": open_parts(fields, known),
+        "open_groups": open_groups(fields, known),
         "rules": _rules(fields, known),
         "template_names": TEMPLATE_NAMES,
         "stored": _stored(request, task, fields),

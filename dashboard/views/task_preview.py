@@ -17,8 +17,10 @@ from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page
 from dashboard.task_form.form import judge_schedule
+from dashboard.task_form.schedule import expression_of
 from executions.loop.clocks import database_now
 from insight.forecast.what_if import compare
+from insight.task_fires import clock_changes_of
 from shared.exceptions import InvalidInput
 from shared.instants import parse_instant
 from tasks.calendars import book, limits_of
@@ -46,8 +48,8 @@ def schedule_preview(request: ConsoleRequest) -> HttpResponse:
         shown = _changed(edited, fields, now) if edited else _new(request, fields, now)
     except InvalidInput as refused:
         # An untouched form is not wrong.
-        untouched = not (fields.get("version") or fields.get("cron_expression", "").strip())
-        is_empty = untouched and fields.get("when") == "cron"
+        box = {"cron": "cron_expression", "words": "words"}.get(fields.get("when", ""))
+        is_empty = bool(box) and not (fields.get("version") or fields.get(box or "", "").strip())
         shown = {"is_empty": is_empty, "errors": [error.message for error in refused.errors]}
     shown["zone"] = fields.get("timezone", "UTC")
     return render(request, "dashboard/_schedule_preview.html", shown)
@@ -74,13 +76,22 @@ def _edited(request: ConsoleRequest, fields: Mapping[str, str]) -> Task | None:
 
 def _new(request: ConsoleRequest, fields: Mapping[str, str], now: datetime) -> dict[str, Any]:
     calendars = book(request.visitor.tenant.pk)
+    expression = ""
 
     def judge(body: Any) -> dict[str, Any]:
+        nonlocal expression
+        expression = expression_of(body["schedule"])
         return preview({**body, "count": _FIRES}, now=now, calendars=calendars)
 
     found = judge_schedule(fields, None, judge)
     fires = [_fire(one) for one in found["occurrences"]]
-    return {"text": found["text"], "fires": fires, "per_day": _per_day(fires)}
+    return {
+        "text": found["text"],
+        "expression": expression if fields.get("when") == "words" else "",
+        "clock_changes": found["clock_changes"],
+        "fires": fires,
+        "per_day": _per_day(fires),
+    }
 
 
 def _changed(task: Task, fields: Mapping[str, str], now: datetime) -> dict[str, Any]:
@@ -101,6 +112,8 @@ def _changed(task: Task, fields: Mapping[str, str], now: datetime) -> dict[str, 
     busiest = found["busiest_minute"]
     return {
         "text": found["text"],
+        "expression": expression_of(definition.schedule) if fields.get("when") == "words" else "",
+        "clock_changes": clock_changes_of(task, definition.schedule, now=now),
         "text_before": found["text_before"] if found["text_before"] != found["text"] else "",
         "fires": [{**_fire(one), "is_new": one["change"] == "added"} for one in compared[:_FIRES]],
         "compared": len(compared),

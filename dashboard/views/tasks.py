@@ -18,9 +18,11 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.live_parts import version_of
+from dashboard.pause_form import PAUSES, read_end
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
+from dashboard.task_form.choices import clock_rule
 from events.audit.listing import list_entries, order_of
 from executions.changes import changing
 from executions.choices import Status
@@ -35,8 +37,9 @@ from insight.list_orders import TASK_ORDERS, in_order
 from insight.presentation.audit import present_entry
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips
-from insight.task_fires import fires_of
+from insight.task_fires import clock_changes_of, fires_of
 from notifications.models import Alert
+from shared.clock_text import clock_text
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.budgets.keeping import present_use
@@ -71,13 +74,6 @@ _REVISIONS = 10
 _LINES = 5
 #: Alerts of the tenant among which those of a task are looked for.
 _ALERTS = 500
-#: Choices of the pause form, in hours; empty is until resumed.
-PAUSES = (
-    ("", "until I resume it"),
-    ("1", "for an hour"),
-    ("8", "for 8 hours"),
-    ("24", "for a day"),
-)
 
 
 @page(Role.VIEWER)
@@ -138,6 +134,8 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "task": shown,
             "called": describe_target(shown["target"], found.destination),
             "fires": _fires(found),
+            "clock_changes": clock_changes_of(found, now=database_now()),
+            "clock_rule": clock_rule(found.schedule),
             "resumes_at": resumes_at,
             "strip": [_bar(run) for run in run_strips(tenant, [task_id], _RUNS)[task_id]],
             "runs": present_listed(list(runs[:_FIRES])),
@@ -169,19 +167,15 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
 def pause(request: ConsoleRequest, task_id: UUID) -> Done:
     """Pause: no execution of the task starts until it resumes, by itself at a given time."""
     visitor = request.visitor
-    hours = request.POST.get("hours", "")
-    until = None
-    if hours:
-        if hours not in {value for value, _ in PAUSES}:
-            raise InvalidInput([FieldError("#/hours", "invalid", "Choose one of the times.")])
-        until = database_now() + timedelta(hours=int(hours))
+    until = read_end(request.POST, now=database_now())
     wanted = Pause(
         until=until,
         note=read_text(request, "note", longest=1000),
         on_resume=_one_of(request.POST.get("on_resume", "skip"), ("skip", "run_once", "replay")),
     )
     changing.pause_task(visitor.tenant.pk, task_id, wanted, actor=visitor.actor)
-    return Done("Paused. No execution of this task starts until it is resumed.")
+    end = f"until {clock_text(until, 'weekday')}" if until else "until it is resumed"
+    return Done(f"Paused. No execution of this task starts {end}.")
 
 
 @action(Role.OPERATOR)

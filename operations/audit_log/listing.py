@@ -25,8 +25,12 @@ def add_list_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--object", metavar="KIND[:ID]", help="only of this kind of object, or of this object"
     )
-    parser.add_argument("--since", metavar="TIME", help="from then on: 2h ago, or RFC 3339")
-    parser.add_argument("--until", metavar="TIME", help="before then: 2h ago, or RFC 3339")
+    parser.add_argument(
+        "--since", metavar="TIME", help="from then on: 2h, last friday 18:00, or RFC 3339"
+    )
+    parser.add_argument(
+        "--until", metavar="TIME", help="before then: 2h, last friday 18:00, or RFC 3339"
+    )
     parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
 
 

@@ -20,7 +20,9 @@ def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
     parser.add_argument("--after", metavar="CURSOR", help="continue: next_after of the last answer")
-    parser.add_argument("--since", metavar="TIME", help="from then on: 2h ago, or RFC 3339")
+    parser.add_argument(
+        "--since", metavar="TIME", help="from then on: 2h, last friday 18:00, or RFC 3339"
+    )
     parser.add_argument(
         "--type", action="append", metavar="TYPE", help="only this type, such as execution.failed"
     )

@@ -70,10 +70,14 @@ def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     add_filters(parser)
     parser.add_argument(
-        "--since", metavar="TIME", help="occurrences from then on: 2h ago, or RFC 3339 (1d)"
+        "--since",
+        metavar="TIME",
+        help="occurrences from then on: 2h, last friday 18:00, or RFC 3339 (1d)",
     )
     parser.add_argument(
-        "--until", metavar="TIME", help="occurrences before then: 2h ago, or RFC 3339"
+        "--until",
+        metavar="TIME",
+        help="occurrences before then: 2h, last friday 18:00, or RFC 3339",
     )
     parser.add_argument(
         "--due", choices=DUE, help="open work whose time has come, or a second ago (late)"

@@ -20,7 +20,9 @@ from tasks.redirection import read_into
 
 def add_options(parser: CommandParser) -> None:
     """Add the options that choose the executions, and how fast they run again."""
-    parser.add_argument("--since", metavar="TIME", help="from then on: 2h ago, or RFC 3339")
+    parser.add_argument(
+        "--since", metavar="TIME", help="from then on: 2h, last friday 18:00, or RFC 3339"
+    )
     parser.add_argument("--until", metavar="TIME", help="before then")
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
     parser.add_argument("--task", metavar="ID", help="of this task: its id, or the end of it")

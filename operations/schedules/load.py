@@ -71,7 +71,7 @@ def show_forecast(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def add_spread_options(parser: CommandParser) -> None:
     """Add the options of ``spread``."""
-    parser.add_argument("at", metavar="AT", help="a coming minute, as an RFC 3339 time")
+    parser.add_argument("at", metavar="AT", help="a coming minute: tomorrow 0:00, or RFC 3339")
     parser.add_argument(
         "--jitter",
         type=float,

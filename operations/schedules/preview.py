@@ -5,16 +5,19 @@ The rules are those of creation; nothing is saved. Calendars are those of a tena
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from operations.finding import moment_option
 from operations.tenancy import chosen_tenant
 from shared.commands import PunctualCommand
 from shared.durations import DurationError, format_iso, parse_duration
 from shared.exceptions import FieldError, InvalidInput
+from shared.instants import format_instant
 from tasks.calendars import book
 from tasks.choices import CALENDAR_POLICIES, DST_GAP, DST_OVERLAP
 from tasks.limits import Book, no_calendars
@@ -23,6 +26,7 @@ from tasks.schedules.notes import NOTE_TEXTS
 
 #: The names of the preview's fields on the command line.
 _OPTIONS = {
+    "words": "EXPRESSION",
     "count": "--count",
     "from": "--from",
     "timezone": "--timezone",
@@ -33,25 +37,37 @@ _OPTIONS = {
     "calendar_policy": "--calendar-policy",
     "jitter_seconds": "--jitter",
 }
+#: Effects of a change of the clocks that need no line.
+_NO_EFFECT = ("none", "elapsed")
+#: A field of a cron expression; other texts are plain words.
+_OF_CRON = re.compile(
+    r"@\w*|(?:[\d*/,\-?#LWH()]|SUN|MON|TUE|WED|THU|FRI|SAT|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP"
+    r"|OCT|NOV|DEC)+",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 def add_preview_options(parser: CommandParser) -> None:
     """Add the options of ``preview``."""
     parser.add_argument(
-        "expression", help="cron (5 or 6 fields, @daily …) or an interval such as 15m or PT15M"
+        "expression",
+        help="plain words (every weekday at 9, tomorrow 9:00), cron (5 or 6 fields, @daily …), "
+        "or an interval such as 15m or PT15M",
     )
     parser.add_argument("--timezone", "--tz", default="UTC", metavar="ZONE", help="IANA zone (UTC)")
     parser.add_argument(
         "--count", type=int, default=DEFAULT_COUNT, help=f"1 to {MAX_COUNT} ({DEFAULT_COUNT})"
     )
-    parser.add_argument("--from", dest="start", metavar="TIME", help="RFC 3339 time (now)")
+    parser.add_argument(
+        "--from", dest="start", metavar="TIME", help="monday 9:00, or RFC 3339 (now)"
+    )
     parser.add_argument("--start-at", metavar="TIME", help="no earlier than then")
     parser.add_argument("--end-at", metavar="TIME", help="no later than then")
     parser.add_argument(
         "--dst-gap", choices=DST_GAP, help="a time that the clocks skip (next_valid)"
     )
     parser.add_argument(
-        "--dst-overlap", choices=DST_OVERLAP, help="a time that comes twice (first)"
+        "--dst-overlap", choices=DST_OVERLAP, help="a time that occurs twice (first)"
     )
     parser.add_argument(
         "--working-day", type=int, metavar="N", help="the N-th of the month; -1 is the last"
@@ -81,14 +97,23 @@ def preview_schedule(command: PunctualCommand, options: Mapping[str, Any]) -> No
 def _body(options: Mapping[str, Any]) -> dict[str, Any]:
     expression = options["expression"].strip()
     interval = _interval(expression)
+    is_cron = not interval and all(_OF_CRON.fullmatch(part) for part in expression.split())
+    now = datetime.now(UTC)
+
+    def moment(option: str, name: str) -> str | None:
+        zone = options["timezone"]
+        found = moment_option(option, options[name], ahead=True, zone=zone, now=now)
+        return None if found is None else format_instant(found)
+
     given = {
         "every": interval,
-        "cron_expression": None if interval else expression,
+        "cron_expression": expression if is_cron else None,
+        "words": None if interval or is_cron else expression,
         "timezone": options["timezone"],
         "count": options["count"],
-        "from": options["start"],
-        "start_at": options["start_at"],
-        "end_at": options["end_at"],
+        "from": moment("--from", "start"),
+        "start_at": moment("--start-at", "start_at"),
+        "end_at": moment("--end-at", "end_at"),
         "dst_gap": options["dst_gap"],
         "dst_overlap": options["dst_overlap"],
         "working_day": options["working_day"],
@@ -120,12 +145,17 @@ def _named(item: FieldError) -> FieldError:
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield found["text"]
+    if found["understood"]:
+        yield f"Understood as {found['understood']['expression']}"
     if not found["occurrences"]:
         yield "It does not fire again."
     for occurrence in found["occurrences"]:
         local = datetime.fromisoformat(occurrence["local"])
         notes = "".join(f"  {NOTE_TEXTS.get(note, note)}" for note in occurrence["notes"])
         yield f"  {local:%a %Y-%m-%d %H:%M:%S %z}  {occurrence['utc']}{_until(occurrence)}{notes}"
+    yield from (
+        change["text"] for change in found["clock_changes"] if change["effect"] not in _NO_EFFECT
+    )
 
 
 def _until(occurrence: Mapping[str, Any]) -> str:

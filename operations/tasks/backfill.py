@@ -49,7 +49,7 @@ def add_options(parser: CommandParser) -> None:
         dest="start",
         required=True,
         metavar="TIME",
-        help="the first moment, included: RFC 3339, or 7d for seven days ago",
+        help="the first moment, included: 7d, last friday 18:00, or RFC 3339",
     )
     parser.add_argument(
         "--to", dest="end", default="now", metavar="TIME", help="the last moment, included (now)"

@@ -13,18 +13,25 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from executions.loop.clocks import database_now
 from operations.files import json_or_word, json_value
+from operations.finding import moment_option
 from operations.tasks import target_options as targets
 from operations.tasks.target_options import Place
 from shared.commands import wrong_use
 from shared.durations import DurationError, format_iso, parse_duration
 from shared.exceptions import FieldError, InvalidInput
+from shared.instants import format_instant
+from tasks.choices import DST_GAP, DST_OVERLAP
+from tasks.plain_times.reading import read_when
+from tasks.schedules.zones import find_zone
 
 #: Option -> place in the long form, for options whose text is the value.
 _PLAIN = {
     "name": ("name",),
     "cron": ("schedule", "cron_expression"),
-    "at": ("schedule", "run_at"),
+    "dst_gap": ("schedule", "dst_gap"),
+    "dst_overlap": ("schedule", "dst_overlap"),
     "timezone": ("schedule", "timezone"),
     "priority": ("priority",),
     "payload_ref": ("payload_ref",),
@@ -38,6 +45,7 @@ _POINTERS = {
     **targets.POINTERS,
     "#/schedule/every": "--every",
     "#/schedule/delay_seconds": "--in",
+    "#/schedule/run_at": "--at",
     "#/target/headers": "--header",
     "#/labels": "--label",
     "#/payload": "--payload",
@@ -50,10 +58,19 @@ def add_options(parser: CommandParser) -> None:
     when = parser.add_argument_group("when").add_mutually_exclusive_group()
     when.add_argument("--cron", metavar="EXPR", help='cron expression, such as "0 8 * * MON-FRI"')
     when.add_argument("--every", metavar="DURATION", help="interval: 90s, 15m, 2h, 1d or PT15M")
-    when.add_argument("--at", metavar="TIME", help="once, at an RFC 3339 time with an offset")
+    when.add_argument("--at", metavar="TIME", help="once: tomorrow 9:00, or RFC 3339")
     when.add_argument("--in", dest="delay", metavar="DURATION", help="once, this long from now")
+    when.add_argument(
+        "--when", metavar="WORDS", help='in plain words, such as "every weekday at 9"'
+    )
     parser.add_argument(
         "--timezone", "--tz", metavar="ZONE", help="IANA zone of the schedule (UTC)"
+    )
+    parser.add_argument(
+        "--dst-gap", choices=DST_GAP, help="a time that the clocks skip (next_valid)"
+    )
+    parser.add_argument(
+        "--dst-overlap", choices=DST_OVERLAP, help="a time that occurs twice (first)"
     )
     targets.add_options(parser)
     parser.add_argument(
@@ -101,10 +118,7 @@ def _readers(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, A
         if options[name] is not None:
             yield partial(targets.at, place, options[name])
     yield from targets.readers(options)
-    if options["every"] is not None:
-        yield lambda: (("schedule", "every"), _interval(options["every"]))
-    if options["delay"] is not None:
-        yield lambda: (("schedule", "delay_seconds"), _seconds(options["delay"]))
+    yield from _timing(options)
     for text in options["header"] or ():
         yield partial(_header, text)
     for text in options["label"] or ():
@@ -113,6 +127,39 @@ def _readers(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, A
         yield lambda: (("payload",), json_value(options["payload"], "--payload", "#/payload"))
     for text in options["set"] or ():
         yield partial(_setting, text)
+
+
+def _timing(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, Any]]]:
+    if options["every"] is not None:
+        yield lambda: (("schedule", "every"), _interval(options["every"]))
+    if options["delay"] is not None:
+        yield lambda: (("schedule", "delay_seconds"), _seconds(options["delay"]))
+    if options["at"] is not None:
+        yield lambda: (("schedule", "run_at"), _moment(options))
+    if options["when"] is not None:
+        yield from _in_words(options)
+
+
+def _moment(options: Mapping[str, Any]) -> str:
+    found = moment_option("--at", options["at"], ahead=True, zone=options["timezone"])
+    return format_instant(found)
+
+
+def _in_words(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, Any]]]:
+    """Yield a function for each field of the schedule that the words mean, or one that refuses."""
+    try:
+        zone = find_zone(options["timezone"] or "UTC")
+        found = read_when(options["when"], now=database_now(), zone=zone).schedule
+    except ValueError as error:
+        refusal = wrong_use("--when", str(error))
+        yield partial(_refuse, refusal)
+        return
+    for name, value in found.items():
+        yield partial(targets.at, ("schedule", name), value)
+
+
+def _refuse(refusal: InvalidInput) -> tuple[Place, Any]:
+    raise refusal
 
 
 def _header(text: str) -> tuple[Place, Any]:

@@ -35,7 +35,9 @@ def add_pause_options(parser: CommandParser) -> None:
     """Add the options of ``pause``."""
     add_ids(parser)
     parser.add_argument("--note", "--reason", default="", help="why; shown with the task")
-    parser.add_argument("--until", metavar="TIME", help="resume by itself: 2h, or RFC 3339")
+    parser.add_argument(
+        "--until", metavar="TIME", help="resume by itself: 2h, monday 9:00, or RFC 3339"
+    )
     parser.add_argument(
         "--on-resume",
         choices=_ON_RESUME,

@@ -20,8 +20,12 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of ``occurrences``."""
     parser.add_argument("id", metavar="ID", help="the id, or its end as the list shows it")
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
-    parser.add_argument("--from", dest="since", metavar="TIME", help="2h ago, or RFC 3339 (24h)")
-    parser.add_argument("--to", dest="until", metavar="TIME", help="in 2h, or RFC 3339 (24h)")
+    parser.add_argument(
+        "--from", dest="since", metavar="TIME", help="2h, last friday 18:00, or RFC 3339 (24h)"
+    )
+    parser.add_argument(
+        "--to", dest="until", metavar="TIME", help="in 2h, monday 9:00, or RFC 3339 (24h)"
+    )
     parser.add_argument(
         "--limit", type=int, default=50, help=f"at most this many (50, up to {_MOST})"
     )

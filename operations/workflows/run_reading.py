@@ -39,7 +39,7 @@ def add_runs_options(parser: CommandParser) -> None:
         help=f"only runs in these states: {', '.join(RUN_STATUSES)}",
     )
     parser.add_argument(
-        "--since", metavar="TIME", help="only runs from then on: 2h ago, or RFC 3339"
+        "--since", metavar="TIME", help="only runs from then on: 2h, last friday 18:00, or RFC 3339"
     )
     parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids")

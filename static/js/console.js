@@ -14,5 +14,13 @@ startRows();
 startKeys();
 startLive();
 
+// Drafts of forms: saved ones end, and no other person of this tab gets them.
+if (Object.keys(sessionStorage).some((key) => key.startsWith("draft"))) {
+  import("./drafts.js").then(({ settleDrafts, forgetDrafts }) => {
+    settleDrafts();
+    document.querySelectorAll('form[action="/logout"]').forEach((form) => form.addEventListener("submit", forgetDrafts));
+  }).catch(() => {});
+}
+
 // Sends forms; without this module the browser does.
 if (document.querySelector('main [name="form_key"]')) import("./sending.js").catch(() => {});

@@ -1,5 +1,7 @@
 // The task's form: only the fields that the choices call for are shown, errors get the focus.
 
+import { keepDrafts } from "./drafts.js";
+
 const form = document.getElementById("task-form");
 
 function showWhen() {
@@ -42,4 +44,5 @@ form.addEventListener("keydown", (event) => {
 });
 showWhen();
 showIf();
+keepDrafts(form);
 document.getElementById("error-summary")?.focus();

@@ -112,7 +112,9 @@ def _fill_the_form(page: Page, console: Console) -> None:
         page.keyboard.press("ArrowRight")
     tab_to(page, "#delay_seconds", most=3)
     type_over(page, "0.5")
-    tab_to(page, "#max_attempts", most=15)
+    tab_to(page, "details:has(#max_attempts) > summary", most=5)
+    page.keyboard.press("Enter")
+    tab_to(page, "#max_attempts", most=1)
     type_over(page, "1")
     expect(page.locator("#preview .sentence")).to_be_visible()
 

@@ -74,7 +74,8 @@ def test_a_new_task_outlives_the_servers_absence_and_the_end_of_the_session(
     page.goto("/tasks/new")
     page.locator("#name").fill("Typed in vain?")
     page.locator("#url").fill(console.punctual.target("/ok"))
-    page.locator("details:has(#headers) > summary").click()
+    for fold in page.locator("details:has(#headers) > summary").all():
+        fold.click()
     page.locator("#headers").fill(SECRET)
     page.locator("#cron_expression").fill("0 0 1 1 *")
     page.route("**/pulse", lambda route: route.abort())
@@ -87,10 +88,12 @@ def test_a_new_task_outlives_the_servers_absence_and_the_end_of_the_session(
     page.locator("#save").click()
     expect(page.locator("#task-form [role=alert]")).to_contain_text("session has ended")
     assert "of-nobody" not in page.evaluate(STORES)
+    assert "Typed in vain?" in page.evaluate(STORES)
 
     page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
     page.locator("#save").click()
     expect(page.locator("h1")).to_contain_text("Typed in vain?")
+    page.wait_for_function(f"!({STORES})().includes('Typed in vain?')")
 
 
 def test_the_end_of_a_session_takes_no_typed_text_away(page: Page) -> None:
@@ -106,6 +109,15 @@ def test_the_end_of_a_session_takes_no_typed_text_away(page: Page) -> None:
     page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
     expect(page.locator("#stale")).to_be_hidden()
     expect(page.locator("#name")).to_have_value("Half a name")
+
+    page.reload()
+    page.get_by_role("button", name="Continue with it").click()
+    expect(page.locator("#name")).to_have_value("Half a name")
+    page.reload()
+    page.get_by_role("button", name="Discard it").click()
+    page.reload()
+    expect(page.locator("#live-text")).to_have_text("live")
+    expect(page.locator(".draft")).to_have_count(0)
 
 
 def test_without_scripts_a_form_is_kept_until_one_has_signed_in(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -77,5 +78,16 @@ def test_an_option_that_is_no_time_is_named(db):
     assert finding.moment_option("--since", None) is None
     assert finding.moment_option("--since", "2h") < database_now()
     with pytest.raises(InvalidInput) as refused:
-        finding.moment_option("--since", "yesterday")
+        finding.moment_option("--since", "someday")
     assert refused.value.errors[0].message.startswith("--since: ")
+
+
+def test_a_time_in_words_is_on_the_clock_of_its_zone_and_utc_otherwise():
+    now = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+    def read(text: str, **more: Any) -> datetime:
+        return finding.moment_option("--until", text, ahead=True, now=now, **more)
+
+    assert read("monday 9:00") == datetime(2026, 11, 23, 9, tzinfo=UTC)
+    assert read("monday 9:00", zone="Europe/Berlin") == datetime(2026, 11, 23, 8, tzinfo=UTC)
+    assert read("monday 9:00 Asia/Tokyo") == datetime(2026, 11, 23, 0, tzinfo=UTC)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from shared.durations import DurationError, format_iso, parse_duration, parse_moment
-
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+from shared.durations import DurationError, format_iso, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -40,16 +38,3 @@ def test_other_words_are_refused_with_what_can_be_written(text):
 )
 def test_a_duration_is_written_as_iso(text, iso):
     assert format_iso(parse_duration(text)) == iso
-
-
-def test_a_moment_is_an_instant_or_an_age_or_a_delay():
-    assert parse_moment("2026-11-20T10:00:00+01:00", NOW) == datetime(2026, 11, 20, 9, tzinfo=UTC)
-    assert parse_moment("2h", NOW) == NOW - timedelta(hours=2)
-    assert parse_moment("2h", NOW, ahead=True) == NOW + timedelta(hours=2)
-    assert parse_moment("now", NOW) == NOW
-
-
-@pytest.mark.parametrize("text", ["yesterday", "2026-11-20", "99999999d", "2026-13-01T00:00:00Z"])
-def test_what_is_no_moment_is_refused(text):
-    with pytest.raises(ValueError, match=r"."):
-        parse_moment(text, NOW)

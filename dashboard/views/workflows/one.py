@@ -14,6 +14,7 @@ from django.shortcuts import render
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
 from dashboard.live_parts import version_of
+from dashboard.pause_form import PAUSES
 from dashboard.payload_form import pretty, read_field
 from dashboard.pictures.dag import MOST_STEPS, DagStep
 from dashboard.pictures.run_grid import GridRun, GridStep
@@ -28,7 +29,6 @@ from dashboard.step_facts import (
     step_words,
 )
 from dashboard.step_pages import PARAMETERS, STEPS_AT_ONCE, page_of
-from dashboard.views.tasks import PAUSES
 from executions.gate.key_list import key_of
 from executions.loop.clocks import database_now
 from insight.explain.evidence import end_of_pause, standing_pause_of

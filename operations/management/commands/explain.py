@@ -47,7 +47,9 @@ class Command(PunctualCommand):
             "id", metavar="ID", help="an execution or a task: its id, or the id's end"
         )
         parser.add_argument(
-            "--at", metavar="TIME", help="this instant of the task: 2h ago, or RFC 3339"
+            "--at",
+            metavar="TIME",
+            help="this instant of the task: 2h, last friday 18:00, or RFC 3339",
         )
         parser.add_argument("--tenant", help="name or id; every tenant if left out")
         parser.add_argument("--all", action="store_true", help="also checks that do not apply")

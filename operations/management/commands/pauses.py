@@ -92,7 +92,9 @@ def _add_create_options(parser: CommandParser) -> None:
     )
     parser.add_argument("--tenant", help="name or id; may be left out where there is only one")
     parser.add_argument("--note", "--reason", default="", help="why; shown on every task")
-    parser.add_argument("--until", metavar="TIME", help="end by itself: 2h, or RFC 3339")
+    parser.add_argument(
+        "--until", metavar="TIME", help="end by itself: 2h, monday 9:00, or RFC 3339"
+    )
     parser.add_argument(
         "--on-resume",
         choices=OnResume.values,

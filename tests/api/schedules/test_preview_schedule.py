@@ -59,6 +59,30 @@ def test_a_gap_is_noted(client):
     assert preview(client, body).json()["occurrences"][0]["notes"] == ["dst_gap"]
 
 
+def test_plain_words_are_answered_with_the_fields_that_they_mean(client):
+    body = {"words": "last friday of the month 18:00", "timezone": "Europe/Berlin", "count": 1}
+
+    shown = preview(client, {**body, "from": "2026-11-20T00:00:00Z"}).json()
+
+    assert shown["understood"] == {
+        "expression": "0 18 * * 5L",
+        "schedule": {"cron_expression": "0 18 * * 5L"},
+    }
+    assert shown["occurrences"][0]["local"] == "2026-11-27T18:00:00.000+01:00"
+    assert preview(client, DAILY).json()["understood"] is None
+
+
+def test_the_choice_for_changed_clocks_shows_in_the_preview(client):
+    body = {"cron_expression": "30 2 * * *", "timezone": "Europe/Berlin"}
+    asked = {**body, "from": "2026-11-20T00:00:00Z", "count": 1, "dst_gap": "skip"}
+
+    skipped, repeated = preview(client, asked).json()["clock_changes"]
+
+    assert (skipped["kind"], skipped["effect"], skipped["runs"]) == ("skipped", "left_out", [])
+    assert (repeated["kind"], repeated["effect"]) == ("repeated", "first")
+    assert repeated["runs"] == ["2027-10-31T00:30:00.000Z"]
+
+
 def test_it_starts_now_and_shows_ten_unless_told(client):
     shown = preview(client, DAILY).json()
 
@@ -79,6 +103,10 @@ def test_nothing_is_stored_and_no_key_is_needed_for_repetition(client):
         ({**DAILY, "count": 1001}, "#/count"),
         ({**DAILY, "from": "2026-11-20"}, "#/from"),
         ({**DAILY, "oops": 1}, "#/oops"),
+        ({"words": "every morning"}, "#/words"),
+        ({"words": 7}, "#/words"),
+        ({"words": "every day at 9", "cron_expression": "0 9 * * *"}, "#/words"),
+        ({"words": "every day at 9", "timezone": "Mars/Base"}, "#/timezone"),
         ({"schedule": {"cron_expression": "61 * * * *"}}, "#/schedule/cron_expression"),
         ({"schedule": {**DAILY["schedule"], "timezone": "Mars/Base"}}, "#/schedule/timezone"),
     ],

@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 from drf_spectacular.openapi import AutoSchema
 
-from api.tasks import definition_serializers, schemas
+from api.tasks import definition_serializers, preview_schemas, schemas
 from shared.exceptions import InvalidInput
 from tasks.definition import to_long
 from tasks.presentation import present_task
@@ -32,7 +32,7 @@ ALL = [
     schemas.TASK_EDIT,
     schemas.TASK,
     schemas.PREVIEW_REQUEST,
-    schemas.PREVIEW,
+    preview_schemas.PREVIEW,
 ]
 EVERY = MINIMAL | {"schedule": {"every": "PT5M"}}
 LISTED = MINIMAL | {"retry_policy": {"backoff": "listed", "delays_seconds": [1, 2.5]}}
@@ -255,7 +255,7 @@ def test_previews_fit_the_schema():
     assert fits(schemas.PREVIEW_REQUEST, body)
     assert fits(schemas.PREVIEW_REQUEST, {"delay_seconds": 5})
     assert not fits(schemas.PREVIEW_REQUEST, {"schedule": {"every": "PT5M"}, "count": 0})
-    assert fits(schemas.PREVIEW, preview(body, now=NOW))
+    assert fits(preview_schemas.PREVIEW, preview(body, now=NOW))
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,11 @@ def test_previews_fit_the_schema():
         (definition_serializers.TaskCreateSerializer, "TaskCreate", schemas.TASK_CREATE),
         (definition_serializers.TaskEditSerializer, "TaskEdit", schemas.TASK_EDIT),
         (definition_serializers.TaskSerializer, "Task", schemas.TASK),
-        (definition_serializers.SchedulePreviewSerializer, "SchedulePreview", schemas.PREVIEW),
+        (
+            definition_serializers.SchedulePreviewSerializer,
+            "SchedulePreview",
+            preview_schemas.PREVIEW,
+        ),
     ],
 )
 def test_the_openapi_document_takes_the_schemas_as_components(serializer, name, schema):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.task_form.choices import CHOICES, PARTS, TEMPLATE_NAMES, open_parts
+from dashboard.task_form.choices import (
+    CHOICES,
+    GROUPS,
+    PARTS,
+    TEMPLATE_NAMES,
+    clock_rule,
+    open_groups,
+    open_parts,
+)
 from dashboard.task_form.form import EMPTY
 from shared.templates import names_in
 from tasks import choices
@@ -58,3 +66,33 @@ def test_the_names_that_are_listed_are_those_of_templates():
     listed = [name for name, _ in TEMPLATE_NAMES]
 
     assert [*names_in("".join(f"{{{{ {name} }}}}" for name in listed))] == listed
+
+
+def test_every_part_is_in_one_group():
+    grouped = [part for parts, _ in GROUPS.values() for part in parts]
+
+    assert sorted(grouped) == sorted(PARTS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "errors", "group"),
+    [
+        ({"headers": "A: b"}, {}, "call"),
+        ({"jitter_seconds": "30"}, {}, "when"),
+        ({"max_attempts": "1"}, {}, "fails"),
+        ({}, {"rule_0_statuses": "Wrong."}, "fails"),
+        ({"overlap_policy": "skip"}, {}, "limits"),
+        ({"owner": "a@example.com"}, {}, "limits"),
+    ],
+)
+def test_a_group_opens_where_something_in_it_is_set_or_wrong(fields, errors, group):
+    assert open_groups(dict(EMPTY), {}) == []
+    assert open_groups({**EMPTY, **fields}, errors) == [group]
+
+
+def test_the_rule_for_changed_clocks_is_said_of_cron_alone():
+    assert clock_rule({"every": "PT5M"}) == ""
+    assert clock_rule({"cron_expression": "0 2 * * *", "dst_overlap": "both"}) == (
+        "When the clocks skip its time: run right after the gap. "
+        "When its time occurs twice: run both times."
+    )

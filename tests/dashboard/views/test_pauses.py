@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,7 +13,14 @@ from tests.executions.changes.changes import pause as pause_alone
 from tests.executions.changes.standing import end, stand
 from tests.factories import daily, make_task, reload
 
-FORM = {"scope": "label", "value": "team:billing", "hours": "", "note": "", "on_resume": "skip"}
+FORM = {
+    "scope": "label",
+    "value": "team:billing",
+    "hours": "",
+    "until": "",
+    "note": "",
+    "on_resume": "skip",
+}
 
 
 def test_open_pauses_are_shown_with_what_each_holds(browser, alpha, beta):
@@ -62,6 +69,7 @@ def test_the_form_counts_first_and_nothing_has_happened_yet(browser, alpha):
         ({"scope": "destination", "value": "https://x.example.com/"}, "Give the host"),
         ({"scope": "task"}, "Choose the scope anew."),
         ({"hours": "7"}, "Choose the hours anew."),
+        ({"until": "someday"}, "is not understood"),
         ({"on_resume": "x"}, "Choose the on resume anew."),
         ({"value": "taken"}, "is open already"),
     ],
@@ -92,6 +100,19 @@ def test_a_pause_is_made_with_what_the_form_says(browser, alpha):
     assert timedelta(hours=7) < left <= timedelta(hours=8)
     assert reload(task).pause_id == made.id
     assert audited(alpha) == [("pause.created", user_of(client))]
+
+
+def test_a_pause_until_a_time_shows_its_end_before_it_is_made(browser, alpha):
+    make_task(alpha)
+    client = browser(alpha, role="operator")
+    client.cookies["punctual_zone"] = "Europe/Berlin"
+    fields = {**FORM, "until": "2126-12-02 9:00"}
+
+    text = client.get("/pauses", fields).text
+    said(client, "/pauses/create", fields, "/pauses")
+
+    assert "Mon 2126-12-02 09:00:00" in text
+    assert Pause.objects.get().until == datetime(2126, 12, 2, 8, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("fields", [{"value": ""}, {"hours": "7"}, {"note": "x" * 1001}])

@@ -43,6 +43,16 @@ def test_a_task_is_made_and_its_page_shown(editor, alpha):
     assert audited(alpha) == [("task.created", user_of(editor))]
 
 
+def test_an_error_is_named_by_its_field_in_the_summary_and_tied_to_it(editor):
+    fields = form_at(editor, "/tasks/new", url=URL, cron_expression="", name="x" * 300)
+
+    text = editor.post("/tasks/new", fields).text
+
+    assert '<a href="#cron_expression">Cron expression: ' in text
+    assert '<a href="#name">Name: ' in text
+    assert 'aria-invalid="true" aria-describedby="name-error name-hint"' in text
+
+
 def test_a_form_sent_twice_makes_one_task(editor):
     fields = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *")
 

@@ -36,6 +36,28 @@ def test_a_new_schedule_is_said_with_its_next_ten(editor):
     assert "kept" not in answer.text
 
 
+def test_plain_words_are_said_back_with_what_is_saved(editor):
+    fields = {"when": "words", "words": "every weekday at 9", "timezone": "Europe/Berlin"}
+
+    answer = editor.post(PATH, fields)
+
+    assert "At 09:00, Monday through Friday, Europe/Berlin" in answer.text
+    assert "<code>0 9 * * 1-5</code>" in answer.text
+    assert "is not understood" in editor.post(PATH, {**fields, "words": "every morning"}).text
+    assert "appear here" in editor.post(PATH, {**fields, "words": " "}).text
+
+
+def test_the_choice_for_changed_clocks_shows_of_a_new_and_an_edited_task(editor, alpha):
+    fields = {"cron_expression": "30 2 * * *", "timezone": "Europe/Berlin"}
+    task = make_task(alpha, daily(schedule=fields))
+
+    new = editor.post(PATH, {**fields, "when": "cron", "dst_gap": "skip"})
+
+    assert "The run of that time is left out." in new.text
+    assert "starts at 03:00 CEST instead" in edited(editor, task).text
+    assert "is left out" in edited(editor, task, dst_gap="skip").text
+
+
 def test_an_empty_form_is_asked_for_nothing_yet(editor):
     answer = editor.post(PATH, {"when": "cron", "cron_expression": " "})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -158,7 +158,7 @@ def test_a_task_is_paused_and_resumed_by_its_buttons(browser, alpha):
     message = said(
         client, f"{path}/pause", {"hours": "8", "note": "down", "on_resume": "skip"}, path
     )
-    assert message.startswith("Paused.")
+    assert message.startswith("Paused. No execution of this task starts until ")
     paused = reload(task)
     assert (paused.status, paused.pause_note) == (TaskStatus.PAUSED, "down")
     assert paused.paused_until is not None
@@ -167,6 +167,28 @@ def test_a_task_is_paused_and_resumed_by_its_buttons(browser, alpha):
     assert said(client, f"{path}/resume", back=path) == "Resumed."
     assert reload(task).status == TaskStatus.SCHEDULED
     assert audited(alpha) == [("task.paused", user_of(client)), ("task.resumed", user_of(client))]
+
+
+def test_a_task_is_paused_until_a_time_on_the_viewers_clock(browser, alpha):
+    task, client = make_task(alpha, daily()), browser(alpha, role="operator")
+    client.cookies["punctual_zone"] = "Europe/Berlin"
+    path = f"/tasks/{task.pk}"
+
+    message = said(client, f"{path}/pause", {"until": "2126-12-02 9:00"}, path)
+
+    assert "until Mon 2126-12-02 09:00:00 CET" in message
+    assert reload(task).paused_until == datetime(2126, 12, 2, 8, tzinfo=UTC)
+
+
+def test_a_task_of_cron_shows_its_rule_for_changed_clocks_and_the_next_days(browser, alpha):
+    schedule = {"cron_expression": "30 2 * * *", "timezone": "Europe/Berlin", "dst_gap": "skip"}
+    task = make_task(alpha, daily(schedule=schedule))
+
+    text = browser(alpha).get(f"/tasks/{task.pk}").text
+
+    assert "When the clocks skip its time: skip it." in text
+    assert "the clocks skip 02:00 to 03:00. The run of that time is left out." in text
+    assert "02:00 to 03:00 occurs twice. It runs the first time only" in text
 
 
 def test_running_now_leads_to_the_new_execution(browser, alpha):
@@ -215,7 +237,8 @@ def test_an_earlier_version_is_brought_back_as_a_new_one(browser, alpha):
     ("action", "fields", "message"),
     [
         ("resume", {}, None),
-        ("pause", {"hours": "9999"}, "Choose one of the times."),
+        ("pause", {"hours": "9999"}, "Choose the hours anew."),
+        ("pause", {"until": "yesterday"}, "A pause cannot end in the past."),
         ("pause", {"on_resume": "sing"}, "Choose one of skip, run_once, replay."),
         ("pause", {"note": "a\0b"}, "Note: Must not contain NUL characters or lone surrogates."),
         ("run", {"payload": "{", "payload_before": ""}, "Payload: This is not JSON"),

@@ -38,6 +38,20 @@ def test_a_change_of_the_clocks_is_pointed_out():
 
     assert "Sun 2027-03-28 03:00:00 +0200" in text
     assert "the clocks skip its time" in text
+    assert "The run of that time starts at 03:00 CEST instead." in text
+
+
+def test_plain_words_are_said_back_with_the_expression():
+    lines = _run(
+        *("last friday of the month 18:00", "--timezone", "Europe/Berlin"),
+        *("--from", "2026-11-20 9:00", "--count", "1"),
+    ).splitlines()
+
+    assert lines == [
+        "At 18:00, on the last Friday of the month, Europe/Berlin",
+        "Understood as 0 18 * * 5L",
+        "  Fri 2026-11-27 18:00:00 +0100  2026-11-27T17:00:00.000Z",
+    ]
 
 
 def test_an_interval_is_previewed_too():
@@ -55,7 +69,8 @@ def test_an_interval_is_previewed_too():
         (("0 0 30 2 *",), "never runs"),
         (("@daily", "--tz", "Mars/Olympus"), "--timezone: "),
         (("@daily", "--count", "0"), "--count: "),
-        (("@daily", "--from", "tomorrow"), "--from: "),
+        (("@daily", "--from", "someday"), "--from: "),
+        (("every morning",), "EXPRESSION: 'every morning' is not understood"),
         (("PT0S",), "one second"),
     ],
 )

@@ -45,10 +45,20 @@ def test_options_become_the_long_form():
         (("--every", "15m"), {"every": "PT15M"}),
         (("--every", "PT15M"), {"every": "PT15M"}),
         (("--in", "10m"), {"delay_seconds": 600.0}),
-        (("--at", "2026-11-20T08:00:00Z"), {"run_at": "2026-11-20T08:00:00Z"}),
+        (("--at", "2026-11-20T08:00:00Z"), {"run_at": "2026-11-20T08:00:00.000Z"}),
+        (("--when", "every weekday at 9"), {"cron_expression": "0 9 * * 1-5"}),
+        (
+            ("--when", "every weekday at 9 Europe/Berlin", "--dst-gap", "skip"),
+            {"cron_expression": "0 9 * * 1-5", "timezone": "Europe/Berlin", "dst_gap": "skip"},
+        ),
+        (
+            ("--at", "2126-11-20 9:00", "--tz", "Europe/Berlin"),
+            {"run_at": "2126-11-20T08:00:00.000Z", "timezone": "Europe/Berlin"},
+        ),
     ],
 )
-def test_a_schedule_is_said_in_one_of_four_ways(words, schedule):
+@pytest.mark.django_db
+def test_a_schedule_is_said_in_one_of_five_ways(words, schedule):
     assert _body(*words) == {"schedule": schedule}
     with pytest.raises(CommandError, match="not allowed with"):
         _body(*words, "--cron", "0 8 * * *")
@@ -77,8 +87,11 @@ def test_any_other_field_is_set_by_its_path():
         (("--payload", "1", "--set", "payload.n=1"), "--set: "),
         (("--every", "often"), "--every: "),
         (("--in", "soon"), "--in: "),
+        (("--at", "someday"), "--at: "),
+        (("--when", "every morning"), "--when: "),
     ],
 )
+@pytest.mark.django_db
 def test_an_option_of_the_wrong_form_is_named(words, option):
     with pytest.raises(InvalidInput) as refused:
         _body(*words)
