@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,8 +21,10 @@ from api.executions.serializers import (
 )
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent
+from api.list_files import FILES, FORMAT, file_answer
 from api.protocol.pagination import DEFAULT_LIMIT, LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, text, uuid
+from api.protocol.schema import or_file
 from api.protocol.views import PunctualView
 from executions.dead_letters.letters import (
     archive_dead_letter,
@@ -42,6 +45,7 @@ class DeadLettersView(PunctualView):
     """The tenant's dead letters."""
 
     reads = "dead_letter"
+    files_as = FILES
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
@@ -55,27 +59,40 @@ class DeadLettersView(PunctualView):
             "q": text("In the task's name or labels, the error or the note."),
             "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
             "group_by": choice("error_signature", description="Count by cause, most first."),
+            "format": FORMAT,
         }
     }
 
     @extend_schema(
         operation_id="list_dead_letters",
-        responses=PolymorphicProxySerializer(
-            "DeadLettersOrGroups", [DeadLetterPage, DeadLetterGroups], resource_type_field_name=None
+        responses=or_file(
+            PolymorphicProxySerializer(
+                "DeadLettersOrGroups",
+                [DeadLetterPage, DeadLetterGroups],
+                resource_type_field_name=None,
+            )
         ),
     )
-    def get(self, request: Request) -> Response:
-        """List dead letters, newest first; with `group_by`, count them by cause."""
+    def get(self, request: Request) -> HttpResponseBase:
+        """List dead letters, newest first; with `group_by`, count them by cause.
+
+        The list of letters comes as CSV or JSON lines, too.
+        """
         query = self.query
         found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
+        order = _ORDERS[query["ordering"]]
         if query["group_by"]:
             return Response(_groups(found, query))
+        if (format_ := self.file_format) is not None:
+            return file_answer(
+                request._request, "dead_letters", found, query, format_=format_, order=order
+            )
         page = paginate(
             found,
             query,
             key="dead_letters",
             serialize=lambda row: row,
-            order=_ORDERS[query["ordering"]],
+            order=order,
         )
         return Response({**page, "dead_letters": present_letters(page["dead_letters"])})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,9 +17,10 @@ from api.executions.serializers import (
     RetryBody,
 )
 from api.idempotency import idempotent
+from api.list_files import FILES, FORMAT, file_answer
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import choice, choices, instant, text, uuid
-from api.protocol.schema import list_answer
+from api.protocol.schema import list_or_file
 from api.protocol.views import PunctualView
 from executions.bulk.backfill_steps import executions_made_by
 from executions.changes.cancellation import cancel_execution
@@ -62,6 +64,8 @@ EXECUTION_FILTERS = {
 class ExecutionsView(PunctualView):
     """The tenant's executions."""
 
+    files_as = FILES
+
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
@@ -72,20 +76,33 @@ class ExecutionsView(PunctualView):
             "concurrency_key": text("Of this key.", max_length=CONCURRENCY_KEY_LENGTH),
             "q": text("In the task's name or labels, or in the error."),
             "ordering": choice(*_ORDERS, description="By which column.", default="-id"),
+            "format": FORMAT,
         }
     }
 
     @extend_schema(
-        operation_id="list_executions", responses=list_answer("executions", ExecutionSerializer)
+        operation_id="list_executions",
+        responses=list_or_file("executions", ExecutionSerializer),
     )
-    def get(self, request: Request) -> Response:
-        """List executions, newest first."""
+    def get(self, request: Request) -> HttpResponseBase:
+        """List executions, newest first; also as CSV or JSON lines."""
         query = self.query
         if query["series"] is None:
             found = Execution.objects.for_tenant(self.tenant_id)
         else:
             found = executions_made_by(self.tenant_id, query["series"])
         order = _ORDERS[query["ordering"]]
+        if (format_ := self.file_format) is not None:
+            filters = with_bounds(query, database_now())
+            return file_answer(
+                request._request,
+                "executions",
+                found.filtered(filters),
+                query,
+                format_=format_,
+                order=order,
+                parts=found.parts(self.tenant_id, filters),
+            )
         return Response(list_executions(self.tenant_id, found, query, order))
 
 

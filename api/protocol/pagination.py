@@ -7,7 +7,7 @@ state ``query_parameters = {"GET": {**LIST_PARAMETERS, ...}}`` and call :func:`p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NoReturn
 
@@ -99,6 +99,35 @@ def paginate_numbers(
     end = min(start + limit, total)
     pagination["next_cursor"] = _signed([end], order) if end < total and end > start else None
     return {key: list(read(start, end)) if end > start else [], "pagination": pagination}
+
+
+def each_row(
+    rows: QuerySet[Any],
+    *,
+    order: Sequence[str],
+    parts: Sequence[QuerySet[Any]] = (),
+    after: str | None = None,
+    at_once: int = 500,
+) -> Iterator[list[Any]]:
+    """Yield all rows in their order, a page of them in memory at a time.
+
+    ``order`` and ``parts`` are those of :func:`paginate`, ``after`` is a cursor of its.
+    """
+    beyond = Q() if after is None else _after(rows.model, order, _read_cursor(after, order))
+    while True:
+        ordered = [part.filter(beyond).order_by(*order) for part in parts or (rows,)]
+        found = _slice(ordered, order, 0, at_once)
+        if found:
+            yield found
+        if len(found) < at_once:
+            return
+        last = [getattr(found[-1], name.lstrip("-")) for name in order]
+        beyond = _after(rows.model, order, last)
+
+
+def cursor_after(row: Any, order: Sequence[str]) -> str:
+    """Return the cursor that continues a list behind a row."""
+    return _make_cursor(row, order)
 
 
 def _slice(

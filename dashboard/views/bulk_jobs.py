@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.chosen_rows import bulk_filters
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_field
@@ -25,8 +26,9 @@ from executions.bulk.jobs import (
     sample_matching,
 )
 from executions.bulk.results import count_results, with_open_executions
-from executions.bulk.scope import ACTIONS, FILTERS
+from executions.bulk.scope import ACTIONS, FILTERS, MAX_ITEMS
 from executions.choices import JOB_ACTIVE
+from executions.loop.clocks import database_now
 from insight.presentation.bulk_jobs import (
     present_bulk_job,
     present_item,
@@ -69,7 +71,8 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
         message = "A URL may hold a secret and is not taken from an address; use the form."
         raise InvalidInput([FieldError("?into_url", "not_supported", message)], message)
     kind, verb = _asked(request, given)
-    filters = _filters(kind, given)
+    # With all rows of the list, ticks beside single ones count no longer.
+    filters = _all_of(kind, given) if given.get("all") else _filters(kind, given)
     into = _into(request, verb, given)
     tenant = request.visitor.tenant.pk
     scope = count_matching(tenant, kind, filters, action=verb, into=into)
@@ -96,6 +99,16 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
             "next": back if request.method == "POST" else request.get_full_path(),
         },
     )
+
+
+@page(Role.OPERATOR)
+def bulk_count(request: ConsoleRequest) -> HttpResponse:
+    """Return how many rows match the list's query, as text for the page of the list."""
+    kind = request.GET.get("kind", "")
+    filters = _all_of(kind, request.GET)
+    count = count_matching(request.visitor.tenant.pk, kind, filters).count
+    text = f"over {MAX_ITEMS:,}, too many for one job" if count > MAX_ITEMS else f"{count:,}"
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
 @action(Role.OPERATOR)
@@ -185,6 +198,10 @@ def cancel(request: ConsoleRequest, job_id: UUID) -> Done:
     return Done("Cancelled. Finished rows stay done.")
 
 
+def _all_of(kind: str, given: QueryDict) -> dict[str, Any]:
+    return bulk_filters(kind, given.get("query", ""), database_now())
+
+
 def _ended(made: dict[str, int]) -> int:
     return sum(made.values()) - made["pending"] - made["running"]
 
@@ -216,6 +233,14 @@ def is_typed(verb: str, count: int) -> bool:
 
 
 def _filters(kind: str, given: Any) -> dict[str, Any]:
+    found = _read_filters(kind, given)
+    if not found:
+        message = "Select rows, or a cause, first."
+        raise InvalidInput([FieldError("?ids", "required", message)], message)
+    return found
+
+
+def _read_filters(kind: str, given: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in FILTERS[kind]:
         values = [value for value in given.getlist(name) if value]
@@ -224,9 +249,6 @@ def _filters(kind: str, given: Any) -> dict[str, Any]:
             raise InvalidInput([FieldError(f"?{name}", "invalid", message)], message)
         if values and name != "resolved":
             found[name] = values if name in _MANY else values[0]
-    if not found:
-        message = "Select rows, or a cause, first."
-        raise InvalidInput([FieldError("?ids", "required", message)], message)
     return found
 
 
@@ -237,7 +259,8 @@ def _shown_filters(kind: str, text: str) -> dict[str, Any]:
         fields = QueryDict(mutable=True)
         for name, value in given.items():
             fields.setlist(name, [str(one) for one in value] if name in _MANY else [str(value)])
-        return _filters(kind, fields)
+        # Without filters it is a job over all rows; their count was confirmed.
+        return _read_filters(kind, fields)
     except (InvalidInput, AttributeError, TypeError) as error:
         message = "The form is damaged; go back and choose again."
         raise InvalidInput([FieldError("#/filters", "invalid", message)]) from error

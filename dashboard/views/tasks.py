@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,13 +11,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from api.protocol.query import choice, choices, text
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
+from dashboard.list_doors import look_of
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.live_parts import version_of
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
+from dashboard.saved_views import default_address, parameters_of, views_of
 from dashboard.target_words import describe_target
 from executions.changes import changing
 from executions.choices import Status
@@ -35,22 +36,14 @@ from tasks.budgets.keeping import present_use
 from tasks.choices import TaskStatus
 from tasks.definition import WORKFLOW_POOL, Definition
 from tasks.dependencies import named_tasks, open_prerequisites
-from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
 from tasks.models import Task
 from tasks.revisions import own_revisions, read_definition
 from tasks.standing_pauses import describe
 from tasks.transitions import Pause
 from tasks.validation.bodies import StatusChange
-from tenants.choices import Role
+from tenants.choices import Role, SavedList
 
-_PARAMETERS = {
-    "status": choices(*TaskStatus.values),
-    "type": choice("ONE_TIME", "RECURRING"),
-    "label": text(),
-    "owner": text(max_length=OWNER_LENGTH),
-    "destination": text(max_length=DESTINATION_LENGTH),
-    "q": text(),
-}
+_FILTERS = ("status", "type", "label", "owner", "destination", "q")
 _FIRES = 10
 _RUNS = 30
 _REVISIONS = 10
@@ -66,13 +59,16 @@ PAUSES = (
 @page(Role.VIEWER)
 def tasks(request: ConsoleRequest) -> HttpResponse:
     """List tasks, newest first, each with its latest runs."""
-    query = read_filters(request, _PARAMETERS)
+    default = default_address(request, SavedList.TASKS)
+    if default is not None:
+        return redirect(default)
+    query = read_filters(request, parameters_of(SavedList.TASKS))
     tenant = request.visitor.tenant.pk
     found = Task.objects.for_tenant(tenant).filtered(query)
     listed = read_page(
         found,
         query,
-        present=present_tasks,
+        present=_listed,
         order=("-created_at", "-id"),
         counted=query["destination"] is not None,
     )
@@ -92,9 +88,18 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
                     for name in TaskStatus.values
                 ),
             ],
-            "filtered": any(query[name] for name in _PARAMETERS),
+            "filtered": any(query[name] for name in _FILTERS),
+            "views": views_of(request, SavedList.TASKS),
+            "look": look_of(request, SavedList.TASKS, query),
         },
     )
+
+
+def _listed(found: Sequence[Task]) -> list[dict[str, Any]]:
+    return [
+        {**shown, "host": one.destination}
+        for one, shown in zip(found, present_tasks(found), strict=True)
+    ]
 
 
 @page(Role.VIEWER)

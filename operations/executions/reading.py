@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 from django.core.management.base import CommandParser
 
+from executions.bulk.backfill_steps import executions_made_by
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Execution
@@ -24,7 +25,9 @@ from operations.finding import (
     find_task,
     moment_option,
 )
+from operations.list_files import add_file_options, print_file, shown_limit
 from operations.payload_readings import note_shown
+from operations.tenancy import chosen_tenant
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.duration_words import duration_text
 from shared.ids import moment_of
@@ -53,13 +56,15 @@ def add_filters(parser: CommandParser) -> None:
         help=f"only in these states: {', '.join(Status.values)}",
     )
     parser.add_argument("--q", metavar="TEXT", help="in the task's name or labels, or the error")
-    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids and names")
 
 
 def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     add_filters(parser)
+    add_file_options(parser)
+    parser.add_argument("--series", type=UUID, metavar="JOB", help="only made by this backfill")
+    parser.add_argument("--concurrency-key", metavar="KEY", help="only of this concurrency key")
     parser.add_argument(
         "--since", metavar="TIME", help="occurrences from then on: 2h ago, or RFC 3339 (1d)"
     )
@@ -91,14 +96,22 @@ def list_executions(command: PunctualCommand, options: Mapping[str, Any]) -> Non
     until = moment_option("--until", options["until"])
     now = database_now()
     moment = {name: options[name] for name in ("due", "ended")}
-    if since is None and not any(moment.values()):
+    if since is None and not any(moment.values()) and options["series"] is None:
         # The ledger is large: without a start, the query would read it from its first day on.
         since = (until or now) - _WINDOW
     if since is not None and until is not None and until <= since:
         raise wrong_use("--until", "lies before --since")
-    limit = max(0, options["limit"])
-    rows = chosen(options, with_bounds(moment, now)).scheduled_between(since, until)
-    found = list(rows.order_by("-id")[: limit + 1])
+    limit = shown_limit(options)
+    bounds = {**with_bounds(moment, now), "concurrency_key": options["concurrency_key"]}
+    rows = chosen(options, bounds).scheduled_between(since, until)
+    order: tuple[str, ...] = ("-id",)
+    if options["series"] is not None:
+        # As its page: in the order of the nominal times.
+        made = executions_made_by(chosen_tenant(options["tenant"]).id, options["series"])
+        rows, order = rows.filter(pk__in=made.values("pk")), ("-scheduled_for", "-id")
+    if print_file(command, options, "executions", rows, order=order):
+        return
+    found = list(rows.order_by(*order)[: limit + 1])
     page = found[:limit]
     documents = documents_of(page)
     document = {

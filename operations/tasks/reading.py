@@ -11,6 +11,7 @@ from executions.loop.clocks import database_now
 from insight.presentation.tasks import present_tasks
 from insight.task_fires import fires_of
 from operations.finding import ID_TAIL, find_task, tasks_of
+from operations.list_files import add_file_options, print_file, shown_limit
 from operations.payload_readings import note_shown
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import Conflict
@@ -52,7 +53,7 @@ def add_filters(parser: CommandParser) -> None:
 def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     add_filters(parser)
-    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
+    add_file_options(parser)
     parser.add_argument("--wide", action="store_true", help="full ids and names")
 
 
@@ -71,8 +72,11 @@ def add_export_options(parser: CommandParser) -> None:
 def list_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """List tasks, newest first."""
     found = tasks_of(options["tenant"]).filtered(options)
+    order = ("-created_at", "-id")
+    if print_file(command, options, "tasks", found, order=order):
+        return
     total = found.count()
-    tasks = list(found.order_by("-created_at", "-id")[: max(0, options["limit"])])
+    tasks = list(found.order_by(*order)[: shown_limit(options)])
     shown_tasks = documents(tasks)
     lines = _list_lines(command, shown_tasks, wide=options["wide"])
     if options["json"]:

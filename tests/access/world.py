@@ -37,6 +37,7 @@ from tenants.choices import SCOPES, Role
 from tenants.models import ApiKey, Identity, Membership, Tenant
 from tenants.services import create_api_key, revoke_api_key, rotate_api_key, suspend_tenant
 from tenants.services.invitations import invite_member
+from tenants.services.saved_views import ViewFields, create_view
 from tenants.services.sign_ins import begin_sign_in
 from tests.access.rights import CREDENTIALS, OWN_TOKEN, Rights
 from tests.executions.leasing import accepted
@@ -185,6 +186,7 @@ def make_world(
         "identity_id": Identity.objects.create(
             user_id=member.user_id, issuer="https://id.example.com", subject=words.member
         ).pk,
+        "view_id": _view(tenant, words),
         "entry_id": AuditEntry.objects.filter(tenant_id=tenant.pk).latest("sequence").pk,
         "subscription_id": PushSubscription.objects.get(membership=member).id,
         "session_id": begin_sign_in(member.user_id, address="", user_agent="").pk,
@@ -296,6 +298,11 @@ def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
     )
     channel = _channel(letter.tenant, words)
     return {"alert_id": _alert(letter, words).id, "rule_id": rule.id, "channel_id": channel}
+
+
+def _view(tenant: Tenant, words: Words) -> UUID:
+    given: ViewFields = {"list": "executions", "name": f"{words.readers}-view", "query": ""}
+    return create_view(tenant.id, given, member=None, actor=ACTOR).pk
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:

@@ -11,6 +11,7 @@ from typing import Any
 
 from operations.bulk.options import add_action_options, add_letter_filters
 from operations.dead_letters import actions, letters
+from operations.list_files import add_file_options, print_file, shown_limit
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, wrong_use
 
@@ -24,8 +25,11 @@ def _groups(command: Any, options: Mapping[str, Any]) -> None:
 
 def _list(command: Any, options: Mapping[str, Any]) -> None:
     found = _chosen(options)
+    order = ("-created_at", "-id")
+    if print_file(command, options, "dead_letters", found, order=order):
+        return
     total = found.count()
-    page = list(found.order_by("-created_at", "-id")[: max(0, options["limit"])])
+    page = list(found.order_by(*order)[: shown_limit(options)])
     documents = letters.documents(page, payload=options["payload"])
     document = {"dead_letters": documents, "total": total}
     command.emit(options, document, letters.list_lines(page, wide=options["wide"]))
@@ -74,7 +78,8 @@ def _add_group_options(parser: Any) -> None:
 
 
 def _add_list_options(parser: Any) -> None:
-    _add_group_options(parser)
+    _add_filters(parser)
+    add_file_options(parser)
     parser.add_argument("--wide", action="store_true", help="full ids and names")
     _add_payload(parser)
 
@@ -126,6 +131,7 @@ class Command(VerbCommand):
             ),
             _list,
             _add_list_options,
+            stream=True,
         ),
         Verb(
             "show",
