@@ -81,9 +81,13 @@ class DeadLettersView(PunctualView):
         query = self.query
         found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
         order = _ORDERS[query["ordering"]]
+        format_ = self.file_format
         if query["group_by"]:
+            if format_ is not None:
+                message = "Groups come as JSON only: leave group_by out, or take JSON."
+                raise InvalidInput([FieldError("?group_by", "not_supported", message)], message)
             return Response(_groups(found, query))
-        if (format_ := self.file_format) is not None:
+        if format_ is not None:
             return file_answer(
                 request._request, "dead_letters", found, query, format_=format_, order=order
             )
