@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.access.alert_operations import of_alerts
 from tests.access.rights import Rights
+from tests.access.view_operations import of_views
 from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
 from tests.factories import once
 from tests.support.calendars import ICAL
@@ -17,8 +18,6 @@ from tests.support.calendars import ICAL
 _TASK = "/v1/tasks/{task_id}"
 _CALENDAR = "/v1/calendars/{calendar_id}"
 _SECRET = "/v1/secrets/{secret}"
-_VIEW = "/v1/views/{view_id}"
-_NEW_VIEW = {"list": "executions", "name": "made", "query": "status=FAILED"}
 _NEW_SECRET = {"name": "made", "value": "made-value", "hosts": ["*"]}
 _LETTER = "/v1/dlq/{letter_id}"
 _FLOW = "/v1/workflows/{workflow_id}"
@@ -270,21 +269,8 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("create_secret", "POST /v1/secrets", "admin", body=_NEW_SECRET),
     _op("change_secret", f"PATCH {_SECRET}", "admin", body={"value": "another"}),
     _op("remove_secret", f"DELETE {_SECRET}", "admin"),
-    # saved views; a personal one needs admin besides
-    _op("list_views", "GET /v1/views", "read"),
-    _op("list_views", "GET /v1/views?member={member}", "read", "admin", foreign=400),
-    _op("create_view", "POST /v1/views", "operate", body=_NEW_VIEW),
-    _op(
-        "create_view",
-        "POST /v1/views",
-        "operate",
-        "admin",
-        body={**_NEW_VIEW, **_MEMBER},
-        foreign=400,
-    ),
-    _op("get_view", f"GET {_VIEW}", "read"),
-    _op("change_view", f"PATCH {_VIEW}", "operate", body={"default": True}),
-    _op("remove_view", f"DELETE {_VIEW}", "operate"),
+    # saved views
+    *of_views(_op),
     # calendars, forecast
     _op("list_calendars", "GET /v1/calendars", "read"),
     _op("create_calendar", "POST /v1/calendars", "write", body={"name": "made"}),

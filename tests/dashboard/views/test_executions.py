@@ -89,8 +89,8 @@ def test_lists_of_this_moment_have_no_window_and_say_how_many_they_are(browser, 
         assert row["status"] == status
         assert f"Executions {words}".strip() in answer.text
         assert answer.context["pagination"]["total"] == 1
-        assert "since=" not in answer.context["as_call"]
-        assert ("due=" in answer.context["as_call"]) == ("due=" in query)
+        assert "since=" not in answer.context["look"].call
+        assert ("due=" in answer.context["look"].call) == ("due=" in query)
 
 
 def test_what_a_backfill_made_stands_in_the_list_at_the_time_at_which_it_was_made(browser, alpha):
@@ -216,7 +216,7 @@ def test_the_value_of_a_secret_header_is_on_no_page(browser, alpha):
 def test_the_call_to_copy_is_one_harmless_command(browser, alpha):
     hostile = "'; touch /tmp/owned; echo '&a=b#c"
 
-    call = browser(alpha).get("/executions", {"q": hostile}).context["as_call"]
+    call = browser(alpha).get("/executions", {"q": hostile}).context["look"].call
 
     words = shlex.split(call)
     assert len(words) == 4
