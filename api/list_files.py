@@ -14,10 +14,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from api.protocol.pagination import cursor_after, each_row
+from api.protocol.pagination import cursor_after, values_of
 from api.protocol.query import choice
-from insight.presentation.list_files import LIST_FILES
+from insight.presentation.list_files import LIST_FILES, rows_of_file
 from shared.exceptions import FieldError, InvalidInput
+from shared.keyset import each_page
 from shared.table_files import MEDIA_TYPES, lines_as
 
 #: The types that lists offer besides JSON.
@@ -48,10 +49,11 @@ def file_answer(
         message = "A file continues by cursor: leave page out."
         raise InvalidInput([FieldError("?page", "invalid", message)], message)
     most = min(query["limit"] or MOST_ROWS, MOST_ROWS)
-    pages = each_row(rows, order=order, parts=parts, after=query["cursor"])
+    behind = values_of(query["cursor"], order)
+    pages = each_page(rows, order=order, parts=parts, behind=behind)
     taken = _Taken(islice((row for page in pages for row in page), most + 1), most)
     answer = HttpResponse(
-        "".join(lines_as(format_, LIST_FILES[of].columns, present(of, taken))),
+        "".join(lines_as(format_, LIST_FILES[of].columns, rows_of_file(of, taken))),
         content_type=f"{MEDIA_TYPES[format_]}; charset=utf-8",
     )
     answer["Content-Disposition"] = f'attachment; filename="{of}.{format_}"'
@@ -62,12 +64,6 @@ def file_answer(
         further["format"] = format_
         answer["Link"] = f'<{request.path}?{further.urlencode()}>; rel="next"'
     return answer
-
-
-def present(of: str, rows: Iterator[Any], at_once: int = 500) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file, made from some of a list's rows at a time."""
-    while page := list(islice(rows, at_once)):
-        yield from LIST_FILES[of].present(page)
 
 
 class _Taken(Iterator[Any]):

@@ -129,7 +129,6 @@ def without_place(query: str) -> list[tuple[str, str]]:
     return [part for part in parse_qsl(query.removeprefix("?")) if part[0] not in left_out]
 
 
-def unknown_parameters(of: str, query: str) -> list[str]:
-    """Return the names in a view's query that its list has no longer."""
-    known = PARAMETERS.get(of, {})
-    return sorted({name for name, _ in parse_qsl(query)} - set(known))
+def names_of(of: str) -> frozenset[str]:
+    """Return the names of a list's parameters."""
+    return frozenset(PARAMETERS.get(of, {}))

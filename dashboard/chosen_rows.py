@@ -20,6 +20,7 @@ from executions.models import DeadLetter, Execution
 from executions.querysets import DeadLetterQuerySet, ExecutionQuerySet
 from insight.list_filters import with_bounds
 from shared.exceptions import FieldError, InvalidInput
+from shared.instants import format_instant
 from tasks.models import Task
 from tenants.choices import SavedList
 
@@ -88,7 +89,14 @@ def bulk_filters(kind: str, text: str, now: datetime) -> dict[str, Any]:
     if unknown:
         names = ", ".join(sorted(unknown))
         _refuse(f"A bulk job cannot choose by {names}: choose rows one by one, or another filter.")
-    return {name: value for name, value in wanted.items() if value is not None}
+    return {name: _as_asked(value) for name, value in wanted.items() if value is not None}
+
+
+def _as_asked(value: Any) -> Any:
+    """Return a value as a bulk job is asked for it, and as its page shows it."""
+    if isinstance(value, datetime):
+        return format_instant(value)
+    return str(value) if isinstance(value, UUID) else value
 
 
 def _refuse(message: str) -> None:

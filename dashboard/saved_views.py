@@ -11,10 +11,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from api.list_pages import PARAMETERS, unknown_parameters, without_place
+from api.list_pages import PARAMETERS, without_place
 from api.protocol.query import Parameter, text
 from dashboard.access import ConsoleRequest
 from tenants.models import SavedView
+from tenants.presentation import unknown_parameters
 from tenants.services.saved_views import default_view, list_views
 
 #: In place of a view: the list as it is without one.
@@ -78,7 +79,7 @@ def views_of(request: ConsoleRequest, of: str) -> Views:
     query = urlencode(
         [part for part in without_place(request.GET.urlencode()) if part[0] in PARAMETERS[of]]
     )
-    unknown = unknown_parameters(of, current.query) if current else []
+    unknown = unknown_parameters(current) if current else []
     kept = [
         part for part in without_place(current.query if current else "") if part[0] not in unknown
     ]

@@ -13,9 +13,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 
-from api.list_files import present
-from api.protocol.pagination import each_row
-from insight.presentation.list_files import LIST_FILES
+from insight.presentation.list_files import LIST_FILES, rows_of_file
+from shared.keyset import each_page
 from shared.table_files import csv_lines
 
 #: Rows of a list that is no file.
@@ -48,8 +47,8 @@ def print_file(
     if not (options["csv"] or options["jsonl"]):
         return False
     limit = options["limit"]
-    chosen = (row for page in each_row(rows, order=order, parts=parts) for row in page)
-    documents = present(of, chosen if limit is None else islice(chosen, max(0, limit)))
+    chosen = (row for page in each_page(rows, order=order, parts=parts) for row in page)
+    documents = rows_of_file(of, chosen if limit is None else islice(chosen, max(0, limit)))
     columns = LIST_FILES[of].columns
     if options["csv"]:
         for line in csv_lines(columns, documents):

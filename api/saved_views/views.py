@@ -14,15 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.idempotency import idempotent
-from api.list_pages import read_saved_query
 from api.protocol.pagination import LIST_PARAMETERS, paginate_numbers
 from api.protocol.query import choice, integer
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
-from api.saved_views.presentation import present_view
 from api.saved_views.serializers import NewView, SavedViewSerializer, ViewChange
 from tenants.choices import SavedList
 from tenants.models import SavedView
+from tenants.presentation import present_view
 from tenants.services.saved_views import (
     ViewFields,
     create_view,
@@ -89,7 +88,6 @@ class SavedViewsView(_ViewsPart):
         """
         wanted = self.read_body(NewView)
         member = self.member(wanted.pop("member"))
-        wanted["query"] = read_saved_query(wanted["list"], wanted["query"])
         made = create_view(self.tenant_id, _fields(wanted), member=member, actor=self.actor)
         headers = {"Location": f"/v1/views/{made.id}", **_etag(made)}
         return Response(present_view(made), status=201, headers=headers)
@@ -116,9 +114,6 @@ class SavedViewView(_ViewsPart):
         """Change a saved view; fields left out stay."""
         member = self.member(self.query["member"])
         wanted = self.read_body(ViewChange)
-        if "query" in wanted:
-            found = get_view(self.tenant_id, view_id, member)
-            wanted["query"] = read_saved_query(found.list, wanted["query"])
         changed = update_view(
             self.tenant_id,
             view_id,

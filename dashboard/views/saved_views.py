@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from api.list_pages import read_saved_query
 from dashboard.access import ConsoleRequest, Done, action
 from dashboard.fields import read_text, read_version
 from dashboard.saved_views import NO_VIEW, address_of
@@ -34,7 +33,7 @@ def create(request: ConsoleRequest) -> Done:
         {
             "list": of,
             "name": read_text(request, "name", longest=NAME_LENGTH),
-            "query": read_saved_query(of, request.POST.get("query", "")),
+            "query": request.POST.get("query", ""),
             "is_default": "default" in request.POST,
         },
         member=None if shared else visitor.membership.pk,
@@ -52,7 +51,7 @@ def change(request: ConsoleRequest, view_id: UUID) -> Done:
         found.pk,
         {
             "name": read_text(request, "name", longest=NAME_LENGTH),
-            "query": read_saved_query(found.list, request.POST.get("query", "")),
+            "query": request.POST.get("query", ""),
             "is_default": "default" in request.POST,
         },
         member=found.member_id,

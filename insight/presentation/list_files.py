@@ -6,8 +6,9 @@ every answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from executions.models import DeadLetter, Execution
@@ -97,3 +98,9 @@ LIST_FILES: Mapping[str, ListFile] = {
     "tasks": ListFile(_TASK, _tasks),
     "dead_letters": ListFile(_LETTER, _letters),
 }
+
+
+def rows_of_file(of: str, rows: Iterator[Any], at_once: int = 500) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file, made from some of a list's rows at a time."""
+    while page := list(islice(rows, at_once)):
+        yield from LIST_FILES[of].present(page)

@@ -1,8 +1,8 @@
 """Saved views of the console's lists: find, make, change, remove. Each change is audited.
 
 A view belongs to one member or is shared with the tenant. Callers check who may change shared
-views, and that the list knows what the query names (``api.list_pages``); here a personal view is
-found for its own member alone.
+views; here a personal view is found for its own member alone, and a query is kept only if its list
+understands it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from events import audit
@@ -26,6 +26,7 @@ from shared.exceptions import (
     VersionMismatch,
 )
 from shared.hidden_characters import hidden_problem
+from tenants import list_queries
 from tenants.choices import SavedList
 from tenants.models import Membership, SavedView, Tenant
 
@@ -153,7 +154,7 @@ def remove_view(
     audit.record(tenant_id, actor, "saved_view.removed", _KIND, view_id, before=before)
 
 
-def _seen(tenant_id: UUID, member: int | None) -> Any:
+def _seen(tenant_id: UUID, member: int | None) -> QuerySet[SavedView]:
     whose = Q(member_id=None) if member is None else Q(member_id=None) | Q(member_id=member)
     return SavedView.objects.filter(whose, tenant_id=tenant_id)
 
@@ -178,7 +179,7 @@ def _apply(view: SavedView, given: ViewFields) -> None:
     """Give the view the fields; raise InvalidInput with every bad one."""
     for field, value in given.items():
         setattr(view, field, value)
-    errors = []
+    errors: list[FieldError] = []
     if view.list not in SavedList.values:
         words = ", ".join(SavedList.values)
         errors.append(FieldError("#/list", "invalid_choice", f"Give one of {words}."))
@@ -187,11 +188,22 @@ def _apply(view: SavedView, given: ViewFields) -> None:
         errors.append(FieldError("#/name", "invalid", message))
     elif problem := hidden_problem(view.name):
         errors.append(FieldError("#/name", *problem))
-    if len(view.query) > QUERY_LENGTH or not view.query.isascii() or not view.query.isprintable():
-        message = f"Give a query as in an address, of at most {QUERY_LENGTH} characters."
-        errors.append(FieldError("#/query", "invalid", message))
+    if "query" in given:
+        errors += _of_query(view)
     if errors:
         raise InvalidInput(errors)
+
+
+def _of_query(view: SavedView) -> list[FieldError]:
+    """Bring the query into the form in which views keep it; return what is wrong with it."""
+    try:
+        view.query = list_queries.read(view.list, view.query)
+    except InvalidInput as refused:
+        return refused.errors
+    if len(view.query) <= QUERY_LENGTH:
+        return []
+    message = f"Give a query as in an address, of at most {QUERY_LENGTH} characters."
+    return [FieldError("#/query", "too_long", message)]
 
 
 def _refuse_taken(view: SavedView) -> None:
@@ -208,7 +220,7 @@ def _take_default(view: SavedView) -> None:
         )
 
 
-def _siblings(view: SavedView) -> Any:
+def _siblings(view: SavedView) -> QuerySet[SavedView]:
     found = SavedView.objects.filter(tenant_id=view.tenant_id, list=view.list)
     return found.filter(member_id=view.member_id).exclude(pk=view.pk)
 

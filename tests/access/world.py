@@ -186,7 +186,6 @@ def make_world(
         "identity_id": Identity.objects.create(
             user_id=member.user_id, issuer="https://id.example.com", subject=words.member
         ).pk,
-        "view_id": _view(tenant, words),
         "entry_id": AuditEntry.objects.filter(tenant_id=tenant.pk).latest("sequence").pk,
         "subscription_id": PushSubscription.objects.get(membership=member).id,
         "session_id": begin_sign_in(member.user_id, address="", user_agent="").pk,
@@ -201,6 +200,7 @@ def _settings(tenant: Tenant, words: Words) -> dict[str, UUID]:
     return {
         **_keys(tenant, words),
         "event_subscription_id": _event_subscription(tenant, words),
+        "view_id": _view(tenant, words),
     }
 
 

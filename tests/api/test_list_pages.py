@@ -8,8 +8,8 @@ from api.list_pages import (
     COLUMNS,
     PARAMETERS,
     SHOWN,
+    names_of,
     read_saved_query,
-    unknown_parameters,
     without_place,
 )
 from shared.exceptions import InvalidInput
@@ -38,5 +38,6 @@ def test_a_query_that_the_list_refuses_is_not_kept(query):
     assert refused.value.errors[0].pointer == "#/query"
 
 
-def test_names_that_a_list_has_not_are_told():
-    assert unknown_parameters("dead_letters", "colour=red&q=x&colour=blue") == ["colour"]
+def test_names_are_those_of_the_parameters():
+    assert names_of("dead_letters") == {*PARAMETERS["dead_letters"]}
+    assert names_of("oops") == frozenset()

@@ -87,7 +87,7 @@ def test_names_of_others_are_not_in_the_menu_and_hostile_ones_are_escaped(browse
     page = client.get(f"/executions?saved={view.pk}")
 
     assert "Of another" not in page.text
-    assert is_escaped(page.text)
+    assert is_escaped(page)
 
 
 def test_an_unknown_view_in_the_address_is_no_error(browser, alpha):

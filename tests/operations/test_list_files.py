@@ -8,8 +8,8 @@ import io
 import orjson
 import pytest
 
-from api.protocol import pagination
 from insight.presentation.list_files import LIST_FILES
+from shared import keyset
 from tests.factories import make_dead_letter, once
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
@@ -42,11 +42,11 @@ def test_all_rows_are_written_in_the_order_of_the_list(rows, of):
 
 
 def test_rows_beyond_a_page_follow(rows, monkeypatch):
-    by_page = pagination.each_row
+    by_page = keyset.each_page
 
     def small(*given, **options):
         return by_page(*given, **options, at_once=2)
 
-    monkeypatch.setattr("operations.list_files.each_row", small)
+    monkeypatch.setattr("operations.list_files.each_page", small)
 
     assert len(call("dlq", "list", "--jsonl").out.splitlines()) == 3

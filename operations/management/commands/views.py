@@ -9,14 +9,13 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from api.list_pages import read_saved_query
-from api.saved_views.presentation import present_view
 from operations.tenancy import chosen_tenant, find_member
 from shared.actor import COMMAND
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, shown, table
 from tenants.choices import SavedList
 from tenants.models import SavedView
+from tenants.presentation import present_view
 from tenants.services.saved_views import (
     ViewFields,
     create_view,
@@ -54,11 +53,8 @@ def _show(command: Any, options: Mapping[str, Any]) -> None:
 
 def _create(command: Any, options: Mapping[str, Any]) -> None:
     tenant, member = _place(options)
-    query = read_saved_query(options["list"], options["query"])
-    given = cast(
-        ViewFields,
-        {"list": options["list"], "name": options["name"], "query": query, **_default(options)},
-    )
+    fields = {name: options[name] for name in ("list", "name", "query")}
+    given = cast(ViewFields, {**fields, **_default(options)})
     with transaction.atomic(durable=True):
         made = create_view(tenant, given, member=member, actor=COMMAND)
     _emit(command, options, made)
@@ -66,12 +62,8 @@ def _create(command: Any, options: Mapping[str, Any]) -> None:
 
 def _update(command: Any, options: Mapping[str, Any]) -> None:
     tenant, member = _place(options)
-    given: dict[str, Any] = {**_default(options)}
-    if options["name"] is not None:
-        given["name"] = options["name"]
-    if options["query"] is not None:
-        found = get_view(tenant, options["id"], member)
-        given["query"] = read_saved_query(found.list, options["query"])
+    fields = {name: options[name] for name in ("name", "query") if options[name] is not None}
+    given: dict[str, Any] = {**fields, **_default(options)}
     with transaction.atomic(durable=True):
         changed = update_view(
             tenant,

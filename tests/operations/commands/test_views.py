@@ -40,7 +40,8 @@ def test_personal_views_are_those_of_the_named_member(alpha):
 
     assert not made["shared"]
     assert read("list")["views"] == []
-    assert read("list", "--member", "ada", "--list", "tasks")["views"] == [made]
+    [listed] = read("list", "--member", "ada", "--list", "tasks")["views"]
+    assert {"schema": 1, **listed} == made
     assert call("views", "show", made["id"]).code == 3
 
 
