@@ -90,6 +90,7 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
             "sample": present_sample(sample),
             "filters": [(name, value) for name, value in filters.items() if name != "ids"],
             "into": into,
+            "is_all": bool(given.get("all")),
             "filters_text": orjson.dumps(filters, default=_as_text).decode(),
             "is_typed": is_typed(verb, scope.count),
             "may_slow": verb in ("retry", "replay", "run"),
@@ -116,7 +117,7 @@ def bulk_create(request: ConsoleRequest) -> Done:
     """Begin the job if its scope is still the shown one."""
     kind, verb = _asked(request, request.POST)
     count = require_typed(request, verb)
-    filters = _shown_filters(kind, request.POST.get("filters", ""))
+    filters = _shown_filters(kind, request)
     visitor = request.visitor
     job = create_bulk_job(
         visitor.tenant.pk,
@@ -233,14 +234,6 @@ def is_typed(verb: str, count: int) -> bool:
 
 
 def _filters(kind: str, given: Any) -> dict[str, Any]:
-    found = _read_filters(kind, given)
-    if not found:
-        message = "Select rows, or a cause, first."
-        raise InvalidInput([FieldError("?ids", "required", message)], message)
-    return found
-
-
-def _read_filters(kind: str, given: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in FILTERS[kind]:
         values = [value for value in given.getlist(name) if value]
@@ -249,18 +242,25 @@ def _read_filters(kind: str, given: Any) -> dict[str, Any]:
             raise InvalidInput([FieldError(f"?{name}", "invalid", message)], message)
         if values and name != "resolved":
             found[name] = values if name in _MANY else values[0]
+    if not found:
+        message = "Select rows, or a cause, first."
+        raise InvalidInput([FieldError("?ids", "required", message)], message)
     return found
 
 
-def _shown_filters(kind: str, text: str) -> dict[str, Any]:
-    """Return the filters that the page of the scope has put into its form."""
+def _shown_filters(kind: str, request: ConsoleRequest) -> dict[str, Any]:
+    """Return the filters that the page of the scope has put into its form.
+
+    None are a job over all rows of the list, if the page was about all.
+    """
     try:
-        given = read_json(text, "#/filters")
+        given = read_json(request.POST.get("filters", ""), "#/filters")
         fields = QueryDict(mutable=True)
         for name, value in given.items():
             fields.setlist(name, [str(one) for one in value] if name in _MANY else [str(value)])
-        # Without filters it is a job over all rows; their count was confirmed.
-        return _read_filters(kind, fields)
+        if not given and "all" in request.POST:
+            return {}
+        return _filters(kind, fields)
     except (InvalidInput, AttributeError, TypeError) as error:
         message = "The form is damaged; go back and choose again."
         raise InvalidInput([FieldError("#/filters", "invalid", message)]) from error

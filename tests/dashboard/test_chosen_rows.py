@@ -8,8 +8,9 @@ import pytest
 
 from dashboard.chosen_rows import bulk_filters
 from executions.loop.clocks import database_now
+from executions.models import BulkJob, BulkJobItem
 from shared.exceptions import InvalidInput
-from tests.factories import make_execution, once
+from tests.factories import make_dead_letter, make_execution, once
 
 NOW = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
@@ -65,6 +66,21 @@ def test_all_that_match_are_counted_and_taken(browser, alpha, beta):
     done = client.post("/bulk-jobs/create", sent)
     assert done.status_code == 302
     assert "/bulk-jobs/" in done["Location"]
+
+
+def test_a_job_over_all_rows_needs_no_filter(browser, alpha):
+    letter = make_dead_letter(alpha)
+    client = browser(alpha)
+
+    page = client.get("/bulk-jobs/new?kind=dead_letters&action=archive&all=1&query=")
+    sent = {"kind": "dead_letters", "action": "archive", "filters": "{}", "expected_count": "1"}
+    client.post("/bulk-jobs/create", sent)
+    assert not BulkJob.objects.exists()
+    client.post("/bulk-jobs/create", {**sent, "all": "1"})
+
+    assert (page.context["filters_text"], page.context["scope"].count) == ("{}", 1)
+    assert 'name="all" value="1"' in page.text
+    assert list(BulkJobItem.objects.values_list("item_id", flat=True)) == [letter.pk]
 
 
 def test_a_count_is_for_operators(browser, alpha):
