@@ -163,6 +163,8 @@ OF_INSTALLATION = {
     },
     "audit heads": "the heads of every tenant's chain",
     "backup": "the database",
+    "top": "a screen for the operators of the installation",
+    "completion": "words of all commands; it reads no data",
     "restore": "the database",
     **{f"config {verb}": "settings of the deployment" for verb in ("show", "docs")},
     **{f"demo {verb}": "a tenant of its own" for verb in ("seed", "sink", "reset")},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from operations.command_list import commands
 from tenants.models import Tenant
 from tests.access.command_words import BY_ID, OF_INSTALLATION, STRANGER, WITHOUT_ROWS, WORDS
 from tests.access.stored_rows import StoredRows
@@ -16,7 +17,6 @@ from tests.access.world import (
 )
 from tests.support.api import make_tenant
 from tests.support.command_calls import call
-from tests.support.command_pages import commands
 
 pytestmark = pytest.mark.django_db
 

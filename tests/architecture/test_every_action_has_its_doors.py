@@ -18,10 +18,10 @@ from django.urls import URLPattern
 from drf_spectacular.generators import SchemaGenerator
 
 from dashboard import urls
+from operations.command_list import commands
 from tenants.models import Membership
 from tests.architecture import tree
 from tests.factories import make_tenant
-from tests.support.command_pages import commands
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 
 from tests.architecture import tree
+from tests.support.syntax import parse
 
 
 def nameless(source: str) -> list[int]:
     """Return the lines that register a partial as a hook that may fail."""
     return [
         node.lineno
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "on_commit"

@@ -7,12 +7,13 @@ import ast
 import pytest
 
 from tests.architecture import tree
+from tests.support.syntax import parse
 
 
 def imported_tests(source: str) -> list[str]:
     """Refuse imports of test files, by either form."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         of = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""

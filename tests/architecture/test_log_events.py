@@ -11,6 +11,7 @@ import pytest
 from shared.log_events import EVENTS, LIBRARY
 from tests.architecture import tree
 from tests.architecture.rules import log_events
+from tests.support.syntax import parse
 
 CATALOGUE = {one.name: (one.level, frozenset(one.fields), one.traceback) for one in EVENTS.values()}
 #: Events whose line no test looks at; a test that causes one has the mark ``logs``.
@@ -101,7 +102,7 @@ def test_every_event_is_looked_at_by_a_test():
         node.value
         for path in (tree.REPOSITORY / "tests").rglob("test_*.py")
         if path.name != "test_log_events.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
 

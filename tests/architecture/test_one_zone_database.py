@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.architecture import tree
+from tests.support.syntax import parse
 
 #: Zone arithmetic of PostgreSQL, which brings a database of its own; UTC is not a zone.
 _ZONE_SQL = re.compile(
@@ -29,7 +30,7 @@ def zone_sql(text: str) -> list[str]:
 def other_sources(source: str) -> list[str]:
     """Return the imports of packages that know zones besides tzdata."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             found += [name.name for name in node.names if name.name in _OTHER_SOURCES]
         elif isinstance(node, ast.ImportFrom):

@@ -6,6 +6,7 @@ import ast
 import re
 
 from tests.architecture import tree
+from tests.support.syntax import parse
 
 _PAGE = tree.REPOSITORY / "docs/security/threat-model.md"
 _TEST = re.compile(r"`([a-z_/]+\.py)::(test_\w+)`")
@@ -28,7 +29,7 @@ def _collected(path: str) -> set[str]:
     source = (tree.REPOSITORY / "tests" / path).read_text(encoding="utf-8")
     return {
         node.name
-        for node in ast.parse(source).body
+        for node in parse(source).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
 

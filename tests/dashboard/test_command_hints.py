@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_pages import Door, commands
+from operations.command_list import Door, commands
 
 PAGES = Path(__file__).parents[2] / "templates/dashboard"
 HINT = re.compile(r"<code>manage\.py ([^<]*)</code>")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 
 from dashboard import saved_form
 from dashboard.saved_form import save_form
@@ -23,11 +23,11 @@ def refused(error: Exception, **parts: Any) -> HttpResponse | dict[str, str]:
     def save() -> None:
         raise error
 
-    return save_form(object(), save, done="Saved.", leads_to="/list", **parts)  # type: ignore[arg-type]
+    return save_form(HttpRequest(), save, done="Saved.", leads_to="/list", **parts)
 
 
 def test_what_was_saved_is_told_and_leads_to_the_list(once: list[str]):
-    answer = save_form(object(), lambda: None, done="Saved.", leads_to="/list")  # type: ignore[arg-type]
+    answer = save_form(HttpRequest(), lambda: None, done="Saved.", leads_to="/list")
 
     assert isinstance(answer, HttpResponse)
     assert answer["Location"] == "/list"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from operations.setting_list import INTERNAL, SETTINGS
 from tests.architecture import tree
+from tests.support.syntax import parse
 
 _READERS = {
     "text",
@@ -60,7 +61,7 @@ def _reads() -> Iterator[tuple[str, object]]:
     for module in tree.production():
         if module.path in ("operations/setting_list.py", "scheduler_site/settings_test.py"):
             continue
-        for node in ast.walk(ast.parse(module.source)):
+        for node in ast.walk(parse(module.source)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 reads = _is_reader(node.func)
                 name = node.args[0]
@@ -77,9 +78,9 @@ def _is_reader(function: ast.Attribute) -> bool:
 
 def _constant(arguments: list[ast.expr]) -> object:
     text = ast.unparse(arguments[0]) if arguments else "None"
-    found = ast.parse(text, mode="eval")
+    found = parse(text)
     plain = all(
-        isinstance(node, ast.Constant | ast.BinOp | ast.Mult | ast.Expression | ast.Load)
+        isinstance(node, ast.Constant | ast.BinOp | ast.Mult | ast.Module | ast.Expr)
         for node in ast.walk(found)
     )
     return eval(text) if plain else None

@@ -20,6 +20,7 @@ from tests.architecture import tree
 from tests.recount.pictures import PICTURES
 from tests.recount.recounts import MOVING, RECOUNTS
 from tests.recount.right import RECOUNTED
+from tests.support.syntax import parse
 
 _SCHEMAS = tree.REPOSITORY / "docs" / "reference" / "command-schemas"
 _NAMED = re.compile(r'data-numbers?="([^"]+)"')
@@ -160,7 +161,7 @@ def marks() -> set[str]:
 
 
 def marks_in(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse(text)):
         if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
             continue
         for mark in node.decorator_list:

@@ -8,18 +8,15 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+
+from operations.command_list import Door, Listed, commands
 
 # What Django gives every command, and what every verb has; said once at the top of the page.
 _DJANGO = {
     *("--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback"),
     *("--force-color", "--no-color", "--skip-checks"),
 }
-# What `up` calls, and Django's own, which has its own form.
-_INTERNAL = {"bootstrap", "migrate"}
 _COMMON = {"--json", "--quiet", "--no-color"}
-_PACKAGES = {"operations", "launcher"}
 
 _HEAD = """# Commands
 
@@ -33,6 +30,9 @@ or a duration such as `2h`, `1h30m` and `PT15M`.
 Everywhere: `--json` prints one document whose schema stands in
 [command-schemas/](command-schemas/), `--quiet` leaves out hints and progress, `--no-color` (or
 the variable `NO_COLOR`) leaves out colours. Where `--jsonl` is offered, each line is one document.
+
+Shells complete commands, verbs, options and their words after `source <(manage.py completion bash)`
+(or `zsh`), in fish after `manage.py completion fish | source`; in bash and zsh also behind `python`.
 
 | Exit code | Meaning |
 |---|---|
@@ -48,70 +48,15 @@ the variable `NO_COLOR`) leaves out colours. Where `--jsonl` is offered, each li
 """
 
 
-@dataclass(frozen=True)
-class Door:
-    """A command, or one verb of a command."""
-
-    words: tuple[str, ...]
-    parser: argparse.ArgumentParser
-    help: str
-
-    @property
-    def name(self) -> str:
-        return "-".join(self.words)
-
-    @property
-    def options(self) -> list[argparse.Action]:
-        """Return what it takes, save what verbs stand for themselves."""
-        hidden = (argparse._HelpAction, argparse._SubParsersAction)
-        return [
-            action
-            for action in self.parser._actions
-            if not isinstance(action, hidden) and action.help != argparse.SUPPRESS
-        ]
-
-    @property
-    def takes_json(self) -> bool:
-        return any("--json" in action.option_strings for action in self.options)
-
-    @property
-    def examples(self) -> list[str]:
-        """Return the lines that can be pasted."""
-        text = f"{self.parser.description or ''}\n{self.parser.epilog or ''}"
-        start = f"manage.py {' '.join(self.words)}"
-        return [line[line.index(start) :] for line in text.splitlines() if start in line]
+def takes_json(door: Door) -> bool:
+    return any("--json" in action.option_strings for action in door.options)
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A command with its verbs; one without verbs is its own door."""
-
-    top: Door
-    verbs: list[Door]
-
-    @property
-    def doors(self) -> list[Door]:
-        return self.verbs or [self.top]
-
-
-def commands() -> Iterator[Listed]:
-    """Yield our commands by name, without the processes that ``up`` starts."""
-    from django.core.management import get_commands, load_command_class
-
-    for name, app in sorted(get_commands().items()):
-        if app not in _PACKAGES or name in _INTERNAL or name.startswith("run_"):
-            continue
-        parser = load_command_class(str(app), name).create_parser("manage.py", name)
-        top = Door((name,), parser, parser.description or "")
-        yield Listed(top, [Door((name, verb), sub, text) for verb, sub, text in _verbs(parser)])
-
-
-def _verbs(parser: argparse.ArgumentParser) -> Iterator[tuple[str, Any, str]]:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            texts = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            for verb, sub in action.choices.items():
-                yield verb, sub, texts.get(verb, "")
+def examples(door: Door) -> list[str]:
+    """Return the lines that can be pasted."""
+    text = f"{door.parser.description or ''}\n{door.parser.epilog or ''}"
+    start = f"manage.py {' '.join(door.words)}"
+    return [line[line.index(start) :] for line in text.splitlines() if start in line]
 
 
 def page() -> str:
@@ -131,8 +76,8 @@ def _command(listed: Listed) -> Iterator[str]:
 
 
 def _door(door: Door) -> Iterator[str]:
-    if door.examples:
-        yield "\n".join(["```", *door.examples, "```"]) + "\n"
+    if lines := examples(door):
+        yield "\n".join(["```", *lines, "```"]) + "\n"
     own = [action for action in door.options if not _COMMON & {*action.option_strings}]
     own = [action for action in own if not _DJANGO & {*action.option_strings}]
     if own:

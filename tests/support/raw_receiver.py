@@ -29,7 +29,9 @@ class Conversation:
         return head + await self._reader.readexactly(length)
 
     async def send(self, data: bytes) -> None:
-        """Write and flush."""
+        """Write and flush; ConnectionError once the client has gone, as uvloop does not call it."""
+        if self._writer.is_closing():
+            raise ConnectionResetError("the client has gone")
         self._writer.write(data)
         await self._writer.drain()
 

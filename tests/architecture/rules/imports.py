@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from tests.support.syntax import parse
+
 
 def imported(source: str) -> dict[str, int]:
     """Return the names a module imports with their lines, ``from a import b`` as ``a.b`` too."""
     found: dict[str, int] = {}
-    for node in _running(ast.parse(source)):
+    for node in _running(parse(source)):
         if isinstance(node, ast.Import):
             for name in node.names:
                 found.setdefault(name.name, node.lineno)

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tests.support.syntax import parse
+
 _LEVELS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 _LOGGERS = {"log", "logger", "logging"}
 
@@ -27,7 +29,7 @@ class Call:
 
 def calls(source: str) -> list[Call]:
     """Return the calls of loggers in a module."""
-    tree = ast.parse(source)
+    tree = parse(source)
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     return [_call(node, scope, functions) for scope in _scopes(tree) for node in _calls_of(scope)]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import PurePosixPath
 
+from tests.support.syntax import parse
+
 # Functions that only show or build an object; a module with nothing else is data.
 _NO_BEHAVIOUR = {"__init__", "__str__", "__repr__", "ready"}
 
@@ -13,7 +15,7 @@ def has_behaviour(source: str) -> bool:
     """Tell whether a module defines a function that could be wrong."""
     return any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in _NO_BEHAVIOUR
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
     )
 
 

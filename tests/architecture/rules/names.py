@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from tests.support.syntax import parse
+
 _EMPTY_WORDS = {
     *("utils", "util", "utilities", "helpers", "helper", "common", "misc", "various", "stuff"),
     *("manager", "managers"),
@@ -54,7 +56,7 @@ def sentence_names(source: str) -> list[str]:
     """Refuse test names too short to be a sentence of behaviour."""
     return [
         f"{node.lineno}: {node.name} is not a sentence"
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.name.startswith("test_")
         and len(node.name.split("_")) < 4

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tests.support.syntax import parse
+
 #: Modules that exist to call others; no code of the product imports them.
 _FORBIDDEN = (
     "aiohttp",
@@ -72,7 +74,7 @@ def outgoing(source: str) -> list[str]:
 
     A reference counts as a call does: what is handed on is called elsewhere. Types do not count.
     """
-    tree = ast.parse(source)
+    tree = parse(source)
     names = dict(_imports(tree))
     found = {full for full in names.values() if _is_forbidden(full)}
     types = _annotations(tree)

@@ -6,6 +6,8 @@ import ast
 import re
 import sys
 
+from tests.support.syntax import parse
+
 _PINNED = re.compile(
     r"^(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(\[[a-z,]+\])?==(?P<version>[^\s;*,]+)( ; [^#]+)?$"
 )
@@ -53,7 +55,7 @@ def double_lines(text: str, other: str) -> list[str]:
 def third_party(source: str, first_party: set[str]) -> set[str]:
     """Return the top-level packages that a module imports from outside the checkout."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             found |= {name.name.split(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

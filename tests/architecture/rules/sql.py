@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from shared.sql import composed
+from tests.support.syntax import parse
 
 # Capitals throughout, or small letters throughout: a sentence like "Select a task from the list"
 # begins with one capital and is no statement, and an HTTP verb is followed by nothing.
@@ -41,7 +42,7 @@ def sql_text(source: str) -> list[str]:
     """Refuse SQL statements in string constants; docstrings may speak of them."""
     return [
         f"{node.lineno}: SQL belongs in <app>/sql: {' '.join(text.split())[:60]!r}"
-        for node, text in _strings(ast.parse(source))
+        for node, text in _strings(parse(source))
         if _SQL.match(text)
     ]
 
@@ -99,7 +100,7 @@ def used_statements(source: str, stages: set[str]) -> set[str]:
     """Return the ``<stage>/<name>`` constants of a module, docstrings not counted."""
     return {
         text
-        for node, text in _strings(ast.parse(source))
+        for node, text in _strings(parse(source))
         if isinstance(node, ast.Constant) and _is_statement_path(text, stages)
     }
 
@@ -108,7 +109,7 @@ def built_names(source: str, stages: set[str]) -> list[str]:
     """Refuse a statement's name put together at run time: a search must find every use."""
     return [
         f"{node.lineno}: name the statement in full, not as {ast.unparse(node)}"
-        for node, text in _strings(ast.parse(source))
+        for node, text in _strings(parse(source))
         if isinstance(node, ast.JoinedStr) and _is_statement_path(text, stages)
     ]
 

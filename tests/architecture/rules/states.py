@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tests.support.syntax import parse
+
 _FIELD = "status"
 # Other models may have a status of their own; a write that names one of them is its business.
 _GUARDED = {"Execution", "Task"}
@@ -17,7 +19,7 @@ def state_writes(source: str, *, in_models: bool = False) -> list[str]:
     """
     return [
         f"{node.lineno}: writes a status; states move in executions/transitions.py only"
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
         if isinstance(node, ast.stmt | ast.expr)
         if _assigns(node, in_models) or (isinstance(node, ast.Call) and _calls_for_write(node))
     ]

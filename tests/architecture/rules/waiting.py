@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from tests.support.syntax import parse
+
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
 _SLEEPERS = {"time.sleep", "asyncio.sleep", "anyio.sleep", "gevent.sleep", "trio.sleep"}
@@ -13,7 +15,7 @@ def sleeps(source: str) -> list[str]:
     """Refuse sleeping under whatever name; ``asyncio.sleep(0)`` only gives way and may stay."""
     if "sleep" not in source:
         return []
-    tree = ast.parse(source)
+    tree = parse(source)
     names = _names(tree)
     giving_way = _giving_way(tree)
     return [
@@ -29,7 +31,7 @@ def deaf_waits(source: str) -> list[str]:
     """Refuse ``asyncio.wait_for``, which before Python 3.12 may drop a cancellation."""
     if "wait_for" not in source:
         return []
-    tree = ast.parse(source)
+    tree = parse(source)
     names = _names(tree)
     return [
         f"{node.lineno}: asyncio.wait_for may drop a cancellation; use asyncio.timeout"
@@ -46,7 +48,7 @@ def timed_assertions(source: str) -> list[str]:
     """
     if not any(clock in source for clock in _CLOCKS):
         return []
-    tree = ast.parse(source)
+    tree = parse(source)
     measured = {
         target.id
         for node in ast.walk(tree)

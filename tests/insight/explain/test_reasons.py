@@ -12,6 +12,7 @@ from insight.explain.answer import CHECKS
 from insight.explain.reasons import REASONS, meaning_of, render_reasons
 from operations import history_samples
 from tasks.schedules import base, misfire
+from tests.support.syntax import parse
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "reasons.md"
@@ -25,7 +26,7 @@ _ELSEWHERE = {"too_many_failures", "verify_message"}
 def words_of(source: str) -> set[str]:
     """Return the words that a module writes as reasons."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             found |= {

@@ -25,6 +25,7 @@ from notifications.transports.errors import TransportError
 from shared.addresses import UrlError
 from tests.support.alert_channels import allow_loopback
 from tests.support.http_receiver import http_receiver
+from tests.support.syntax import parse
 
 MESSAGE = ChatMessage("[acme] Final failure: nightly", "HTTP 503\nhttps://here/alerts/1", "a1")
 _SLACK = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
@@ -120,7 +121,7 @@ def read_chat_url_of(module: str) -> None:
 
 def roots(source: str) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             found |= {name.name.split(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom):

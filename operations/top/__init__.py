@@ -1,0 +1,1 @@
+"""``manage.py top``: the installation on a terminal, read again every few seconds."""
