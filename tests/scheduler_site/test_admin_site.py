@@ -204,6 +204,7 @@ def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes)
 
 
 def _fill_rules_and_receivers(tenant: Tenant, now: Any, sealed: bytes) -> None:
+    SavedView.objects.create(tenant=tenant, list="tasks", name="Nightly")
     rule = AlertRule.objects.create(tenant=tenant, name="Late", kind="late_start")
     RuleMinute.objects.create(rule=rule, minute=now, ended=2, failed=1)
     channel = make_channel(tenant, url=f"https://hooks.example.com/{CANARY}")
