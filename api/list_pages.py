@@ -12,10 +12,13 @@ from urllib.parse import parse_qsl, urlencode
 
 from django.http import QueryDict
 
+from api.protocol.lists import ordering
 from api.protocol.pagination import LIST_PARAMETERS
 from api.protocol.query import Parameter, choice, choices, instant, read_query, text, uuid
 from executions.choices import Status
+from insight.filter_language.tokens import MAX_LENGTH
 from insight.list_filters import DUE, ENDED
+from insight.list_orders import DEAD_LETTER_ORDERS, EXECUTION_ORDERS, TASK_ORDERS
 from shared.exceptions import FieldError, InvalidInput
 from tasks.choices import CONCURRENCY_KEY_LENGTH, TaskStatus
 from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
@@ -63,6 +66,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "executions": ("time", "start_delay", "duration", "attempt", "http_status", "worker"),
     "tasks": ("schedule", "next", "runs"),
 }
+_FILTER = {"filter": text(max_length=MAX_LENGTH)}
 _DENSITY = choice(*DENSITIES, default="comfortable")
 
 #: List -> its parameters.
@@ -78,6 +82,8 @@ PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
         "window": choice(*WINDOWS, default="24h"),
         "due": choice(*DUE),
         "ended": choice(*ENDED),
+        **_FILTER,
+        "ordering": ordering(EXECUTION_ORDERS, default=None),
         "columns": choices(*COLUMNS["executions"]),
         "density": _DENSITY,
     },
@@ -88,6 +94,8 @@ PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
         "owner": text(max_length=OWNER_LENGTH),
         "destination": text(max_length=DESTINATION_LENGTH),
         "q": text(),
+        **_FILTER,
+        "ordering": ordering(TASK_ORDERS, default="-created_at"),
         "columns": choices(*COLUMNS["tasks"]),
         "density": _DENSITY,
     },
@@ -98,6 +106,8 @@ PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
         "error_signature": text(),
         "q": text(),
         "view": choice("groups", "letters", default="groups"),
+        **_FILTER,
+        "ordering": ordering(DEAD_LETTER_ORDERS, default="-created_at"),
         "density": _DENSITY,
     },
 }

@@ -55,6 +55,7 @@ REPORTS: dict[str, tuple[str, ...]] = {
     # Punctual for about a minute; a peer's rate shows with fewer.
     "throughput": ("bench.peers", "throughput", "--count", "250000", "--peer-count", "20000"),
     "history": ("bench.history", "--start"),
+    "lists": ("bench.lists", "--start"),
     "history-drop": ("bench.history", "--start", "--drop-under-load", "--rows", "3000000"),
     "at-rest": ("bench.at_rest", "--start"),
 }

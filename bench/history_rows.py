@@ -84,8 +84,11 @@ class History:
     bytes: int
 
 
-def fill(wanted: Wanted) -> History:
-    """Write the rows, day by day, and let the planner know of them."""
+def fill(wanted: Wanted, executions: str = _EXECUTIONS) -> History:
+    """Write the rows, day by day, and let the planner know of them.
+
+    ``executions`` is the statement that makes the rows of a day.
+    """
     from django.db import connection
 
     from executions.loop.clocks import database_now
@@ -98,7 +101,7 @@ def fill(wanted: Wanted) -> History:
         # A day of millions takes longer than any statement of the product may.
         cursor.execute("SET statement_timeout = 0")
         for ago in range(wanted.days, 0, -1):
-            _fill_day(cursor, member, today - ago * _DAY, per_day, wanted)
+            _fill_day(cursor, member, today - ago * _DAY, per_day, wanted, executions)
         span = {"start": today - wanted.days * _DAY, "end": today}
         per_minute: dict[str, Any] = {"tenant": member.tenant_id, "count": per_day // 1440, **span}
         cursor.execute(_MINUTES, per_minute)
@@ -137,7 +140,9 @@ def _make_tasks(member: Member, count: int) -> list[UUID]:
     return list(found.values_list("id", flat=True))
 
 
-def _fill_day(cursor: Any, member: Member, day: datetime, count: int, wanted: Wanted) -> None:
+def _fill_day(
+    cursor: Any, member: Member, day: datetime, count: int, wanted: Wanted, executions: str
+) -> None:
     from shared.ids import first_id_at
 
     values = {
@@ -149,7 +154,7 @@ def _fill_day(cursor: Any, member: Member, day: datetime, count: int, wanted: Wa
         "high": first_id_at(day + _DAY),
         "every": wanted.attempts_every,
     }
-    _fill_table(cursor, "executions", day, _EXECUTIONS, values)
+    _fill_table(cursor, "executions", day, executions, values)
     if wanted.attempts_every:
         _fill_table(cursor, "attempts", day, _ATTEMPTS, values)
     else:

@@ -18,14 +18,18 @@ from dashboard.list_doors import since_of
 from executions.bulk.backfill_steps import executions_made_by
 from executions.models import DeadLetter, Execution
 from executions.querysets import DeadLetterQuerySet, ExecutionQuerySet
-from insight.list_filters import with_bounds
+from insight.filter_language.conditions import Scope, begins, letters_matching, tasks_matching
+from insight.filter_language.fields import DEAD_LETTERS, EXECUTIONS, TASKS
+from insight.filter_language.terms import parse
+from insight.list_filters import narrowed, with_bounds
+from insight.list_orders import DEAD_LETTER_ORDERS, EXECUTION_ORDERS, TASK_ORDERS, in_order
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant
 from tasks.models import Task
 from tenants.choices import SavedList
 
 #: Parameters that choose no rows.
-_OF_LOOKS = {"columns", "density", "view", "saved"}
+_OF_LOOKS = {"columns", "density", "view", "saved", "ordering"}
 #: Filters of executions that bulk jobs know.
 _OF_BULK = {"status", "task", "since", "until", "q", "window"}
 
@@ -40,18 +44,27 @@ class Chosen:
 
 
 def rows_of(of: str, tenant: UUID, query: Mapping[str, Any], now: datetime) -> Chosen:
-    """Return the rows that a list's page shows for these parameters."""
+    """Return the rows that a list's page shows for these parameters; raise InvalidInput."""
+    scope = Scope(tenant, now)
     if of == SavedList.TASKS:
-        return Chosen(Task.objects.for_tenant(tenant).filtered(query), ("-created_at", "-id"))
+        order = TASK_ORDERS[query["ordering"]]
+        tasks = Task.objects.for_tenant(tenant).filtered(query)
+        tasks = tasks_matching(tasks, parse(query["filter"] or "", TASKS), scope)
+        return Chosen(in_order(tasks, order), order)
     if of == SavedList.DEAD_LETTERS:
-        return Chosen(letters_of(tenant, query), ("-created_at", "-id"))
+        letters = letters_of(tenant, query)
+        letters = letters_matching(letters, parse(query["filter"] or "", DEAD_LETTERS), scope)
+        return Chosen(letters, DEAD_LETTER_ORDERS[query["ordering"]])
     found: ExecutionQuerySet = Execution.objects.for_tenant(tenant)
-    order: tuple[str, ...] = ("-id",)
     if query["series"] is not None:
-        # All executions of a backfill, without a window, in the order of their nominal times.
-        found, order = executions_made_by(tenant, query["series"]), ("-scheduled_for", "-id")
-    wanted = with_bounds({**query, "since": since_of(query, now)}, now)
-    return Chosen(found.filtered(wanted), order, found.parts(tenant, wanted))
+        found = executions_made_by(tenant, query["series"])
+    # All executions of a backfill, without a window, in the order of their nominal times.
+    order = EXECUTION_ORDERS[query["ordering"] or ("-scheduled_for" if query["series"] else "-id")]
+    wanted = parse(query["filter"] or "", EXECUTIONS)
+    since = since_of(query, now, begins=begins(wanted))
+    rows, filters = narrowed(found, wanted, with_bounds({**query, "since": since}, now), scope)
+    rows = in_order(rows, order)
+    return Chosen(rows.filtered(filters), order, rows.parts(tenant, filters))
 
 
 def letters_of(tenant: UUID, query: Mapping[str, Any]) -> DeadLetterQuerySet:
@@ -83,9 +96,10 @@ def bulk_filters(kind: str, text: str, now: datetime) -> dict[str, Any]:
         wanted["since"] = since_of(query, now)
         wanted.pop("window", None)
     elif kind == SavedList.TASKS:
-        unknown = set(wanted) & {"destination"}
+        unknown = set(wanted) & {"destination", "filter"}
     else:
         unknown = {"state"} if wanted.pop("state", "open") != "open" else set()
+        unknown |= set(wanted) & {"filter"}
     if unknown:
         names = ", ".join(sorted(unknown))
         _refuse(f"A bulk job cannot choose by {names}: choose rows one by one, or another filter.")

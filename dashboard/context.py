@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dashboard.access import CLOCK_COOKIE, THEME_COOKIE, ConsoleRequest
 from executions.models import DeadLetter
+from shared.process_sight import is_hidden
 
 THEMES = ("system", "light", "dark")
 #: The entries that fit into a phone's bar; the others unfold from it.
@@ -19,6 +20,8 @@ _BADGE_LIMIT = 99
 #: How the names of the pages begin that *Settings* leads to.
 _OF_SETTINGS = (
     "calendar",
+    "channel",
+    "event_subscription",
     "member",
     "invitation",
     "api_key",
@@ -29,7 +32,15 @@ _OF_SETTINGS = (
     "zones",
 )
 #: Other pages, and the entry that leads to each.
-_INNER_PAGES = {"concurrency_keys": "executions", "shares": "usage"}
+_INNER_PAGES = {
+    "concurrency_keys": "executions",
+    "maintenance": "alerts",
+    "maintenance_new": "alerts",
+    "shares": "usage",
+    "task_import": "tasks",
+}
+#: Entries for those who may see the processes of the installation.
+_OF_OPERATORS = ("system",)
 
 
 class Place(NamedTuple):
@@ -56,6 +67,7 @@ PLACES = (
     Place("usage", "Usage", "clock", "u"),
     Place("objectives", "Objectives", "target", "l"),
     Place("alerts", "Alerts", "bell", "a"),
+    Place("system", "System", "layers", "y"),
     Place("settings", "Settings", "sliders", "s"),
 )
 
@@ -86,6 +98,7 @@ def _places(request: HttpRequest) -> list[dict[str, Any]]:
             "on_a_phone": place.name in ON_A_PHONE,
         }
         for place in PLACES
+        if place.name not in _OF_OPERATORS or not is_hidden()
     ]
 
 

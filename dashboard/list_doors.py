@@ -38,10 +38,17 @@ _OPTIONS = {"error_signature": "signature", "resolution": "resolved-as"}
 _FILTERS = {
     SavedList.EXECUTIONS: (
         *("since", "until", "status", "task", "series", "concurrency_key", "due", "ended", "q"),
+        "filter",
     ),
-    SavedList.TASKS: ("status", "type", "label", "owner", "destination", "q"),
-    SavedList.DEAD_LETTERS: ("task", "error_signature", "resolution", "q"),
+    SavedList.TASKS: ("status", "type", "label", "owner", "destination", "q", "filter"),
+    SavedList.DEAD_LETTERS: ("task", "error_signature", "resolution", "q", "filter"),
 }
+
+
+#: The orders of calls and commands unless asked.
+_USUAL = {"executions": "-id", "tasks": "-created_at", "dead_letters": "-created_at"}
+#: Filters that bulk jobs do not know.
+_NOT_OF_BULK = ("filter", "series", "concurrency_key", "due", "ended", "destination")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,8 @@ class Look:
     query: str
     call: str
     command: str
+    #: Whether a bulk job can take all rows of the list.
+    acts_on_all: bool
 
 
 def look_of(
@@ -88,14 +97,18 @@ def look_of(
         kept=tuple(kept),
         file=reverse(f"dashboard:{of}_file"),
         query=urlencode(parts),
+        acts_on_all=not any(query.get(name) for name in _NOT_OF_BULK),
         call="" if _has_no_call(of, query) else _call(of, query, filters),
         command="" if _has_no_call(of, query) else _command(request, of, query, filters),
     )
 
 
-def since_of(query: Mapping[str, Any], now: datetime) -> datetime | None:
-    """Return the beginning of the window of a list of executions; None for any time."""
-    if query["due"] or query["ended"] or query["series"]:
+def since_of(query: Mapping[str, Any], now: datetime, *, begins: bool = False) -> datetime | None:
+    """Return the beginning of the window of a list of executions; None for any time.
+
+    ``begins``: whether its filter says from when on.
+    """
+    if begins or query["due"] or query["ended"] or query["series"]:
         found: datetime | None = query["since"]
         return found
     span: timedelta | None = WINDOWS[query["window"]][1]
@@ -136,8 +149,8 @@ def _is_grouped(of: str, query: Mapping[str, Any]) -> bool:
 
 def _call(of: str, query: Mapping[str, Any], filters: Sequence[tuple[str, str]]) -> str:
     asked = [*filters, ("limit", str(query["limit"]))]
-    if query.get("series"):
-        asked.append(("ordering", "-scheduled_for"))
+    if query["ordering"] not in (None, _USUAL[of]):
+        asked.append(("ordering", query["ordering"]))
     if _is_grouped(of, query):
         asked.append(("group_by", "error_signature"))
     # Quoted as one word: text from a link must not run in the shell that it is pasted into.
@@ -157,6 +170,8 @@ def _command(
     if of == SavedList.EXECUTIONS and not ({"since", "due", "ended"} & set(options)):
         # Without a beginning the command looks at one day.
         options["since"] = ["1970-01-01T00:00:00Z"]
+    if query["ordering"] not in (None, _USUAL[of]):
+        options["ordering"] = [query["ordering"]]
     options["limit"] = [str(query["limit"] or PAGE_ROWS)]
     for name, values in options.items():
         if len(values) == 1 and values[0].startswith("-"):

@@ -14,8 +14,11 @@ from django.http import HttpRequest
 
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import Parameter, read_query
+from executions.loop.clocks import database_now
 from executions.models import Execution
+from insight.explain.waiting_rows import waits_of_rows
 from insight.presentation.execution import present_executions
+from shared.exceptions import FieldError, InvalidInput
 from shared.ids import moment_of
 
 _SECOND = timedelta(seconds=1)
@@ -27,8 +30,11 @@ def read_filters(request: HttpRequest, parameters: Mapping[str, Parameter]) -> d
     """Return the page's filters and place; raise InvalidInput for values that make no sense.
 
     A form sends its empty fields too: they count as left out. Names that the page does not know
-    are ignored.
+    are ignored, but not ``sort``: a list that is sorted otherwise than asked would mislead.
     """
+    if "sort" in request.GET and "ordering" in parameters:
+        message = "Lists are sorted by ordering, such as ?ordering=-duration."
+        raise InvalidInput([FieldError("?sort", "unknown_parameter", message)], message)
     given = request.GET.copy()
     for name in list(given):
         values = [value for value in given.getlist(name) if value != ""]
@@ -45,13 +51,16 @@ def present_listed(rows: list[Execution]) -> list[dict[str, Any]]:
 
     It is the nominal time, for a run outside of the schedule (a backfill's, a retry, by hand) the
     time at which it was made; ``stands_for`` is the nominal time where that is another one.
+    ``wait`` is what a waiting one waits for.
     """
     shown = present_executions(rows)
+    waits = waits_of_rows(rows[0].tenant_id, rows, database_now()) if rows else {}
     for row, document in zip(rows, shown, strict=True):
         at = moment_of(row.pk)
         document["at"] = at
         document["host"] = row.destination
         another = abs(row.scheduled_for - at) >= _SECOND
+        document["wait"] = waits.get(row.pk)
         document["stands_for"] = document["scheduled_for"] if another else None
     return shown
 

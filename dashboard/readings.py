@@ -29,6 +29,7 @@ _HOUR_SECONDS = 3600
 PAGES = {
     "task": ("task", "task_id"),
     "task_edit": ("task", "task_id"),
+    "task_versions": ("task", "task_id"),
     "workflow": ("task", "task_id"),
     "workflow_edit": ("task", "task_id"),
     "workflow_run": ("run", "run_id"),

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from api.list_pages import PARAMETERS, without_place
 from api.protocol.query import Parameter, text
+from dashboard import list_filter
 from dashboard.access import ConsoleRequest
 from tenants.models import SavedView
 from tenants.presentation import unknown_parameters
@@ -52,7 +53,7 @@ class Views:
 
 def parameters_of(of: str) -> dict[str, Parameter]:
     """Return the parameters of a list's page: the list's own, and the view that it shows."""
-    return {**PARAMETERS[of], "saved": text(max_length=36)}
+    return {**PARAMETERS[of], **list_filter.PARAMETERS, "saved": text(max_length=36)}
 
 
 def default_address(request: ConsoleRequest, of: str) -> str | None:

@@ -9,6 +9,7 @@ from dashboard.views import (
     alert_rules,
     alerts,
     api_keys,
+    api_page,
     audit,
     bulk_jobs,
     calendars,
@@ -18,12 +19,15 @@ from dashboard.views import (
     destinations,
     encryption_keys,
     erasures,
+    event_subscriptions,
     execution_log,
     executions,
     explain,
+    filter_suggestions,
     forecast,
     invitations,
     list_files,
+    maintenance,
     members,
     objectives,
     oidc,
@@ -38,10 +42,14 @@ from dashboard.views import (
     session,
     settings,
     shares,
+    system,
     task_backfill,
     task_form,
+    task_history,
+    task_import,
     task_preview,
     tasks,
+    timeline,
     usage,
     workers,
     zones,
@@ -50,6 +58,8 @@ from dashboard.views.workflows import checking, control, editing, list_editor, l
 
 app_name = "dashboard"
 _RUN = "workflow-runs/<uuid:run_id>"
+_EVENTS = "settings/event-subscriptions"
+_EVENTS_TO = f"{_EVENTS}/<uuid:event_subscription_id>"
 
 urlpatterns = [
     path("login", session.SignIn.as_view(), name="login"),
@@ -62,11 +72,13 @@ urlpatterns = [
     path("search", search.search, name="search"),
     # overview
     path("", overview.overview, name="overview"),
+    path("api", api_page.api_page, name="api"),
     # tasks
     path("tasks", tasks.tasks, name="tasks"),
     path("tasks/new", task_form.task_new, name="task_new"),
     path("tasks/preview", task_preview.schedule_preview, name="schedule_preview"),
     path("tasks/test", task_form.task_test, name="task_test"),
+    path("tasks/import", task_import.task_import, name="task_import"),
     path("tasks/<uuid:task_id>", tasks.task, name="task"),
     path("tasks/<uuid:task_id>/edit", task_form.task_edit, name="task_edit"),
     path("tasks/<uuid:task_id>/pause", tasks.pause, name="task_pause"),
@@ -76,6 +88,8 @@ urlpatterns = [
     path("tasks/<uuid:task_id>/backfill/begin", task_backfill.begin, name="task_backfill_begin"),
     path("tasks/<uuid:task_id>/cancel", tasks.cancel, name="task_cancel"),
     path("tasks/<uuid:task_id>/explain", explain.task_explain, name="task_explain"),
+    path("tasks/<uuid:task_id>/statistics", task_history.task_statistics, name="task_statistics"),
+    path("tasks/<uuid:task_id>/versions", task_history.task_versions, name="task_versions"),
     path("tasks/<uuid:task_id>/occurrences", explain.task_occurrences, name="task_occurrences"),
     path("tasks/<uuid:task_id>/delete", tasks.delete, name="task_delete"),
     path("tasks/<uuid:task_id>/erase", erasures.erase, name="task_erase"),
@@ -103,6 +117,8 @@ urlpatterns = [
     path(f"{_RUN}/steps/<str:key>/decide", control.decide, name="workflow_step_decide"),
     # executions
     path("executions", executions.executions, name="executions"),
+    path("executions/timeline", timeline.executions_timeline, name="executions_timeline"),
+    path("filter-suggestions", filter_suggestions.filter_suggestions, name="filter_suggestions"),
     path("executions/<uuid:execution_id>", executions.execution, name="execution"),
     path("executions/<uuid:execution_id>/log", execution_log.execution_log, name="execution_log"),
     path("executions/<uuid:execution_id>/cancel", executions.cancel, name="execution_cancel"),
@@ -158,6 +174,8 @@ urlpatterns = [
     path("workers", workers.workers, name="workers"),
     path("workers/earlier", workers.earlier_workers, name="workers_earlier"),
     path("workers/<path:worker_id>", workers.worker, name="worker"),
+    path("system", system.system, name="system"),
+    path("system/support-bundle.json", system.support_bundle, name="support_bundle"),
     # erasures, objectives and usage
     path("erasures", erasures.erasures, name="erasures"),
     path("erasures/<uuid:erasure_id>", erasures.erasure, name="erasure"),
@@ -172,6 +190,9 @@ urlpatterns = [
     path("alerts/<uuid:alert_id>/mute", alerts.mute, name="alert_mute"),
     path("alerts/<uuid:alert_id>/acknowledge", alerts.acknowledge, name="alert_acknowledge"),
     path("alerts/<uuid:alert_id>/assign", alerts.assign, name="alert_assign"),
+    path("maintenance", maintenance.maintenance, name="maintenance"),
+    path("maintenance/new", maintenance.maintenance_new, name="maintenance_new"),
+    path("maintenance/<uuid:window_id>/end", maintenance.maintenance_end, name="maintenance_end"),
     path("alert-rules", alert_rules.alert_rules, name="alert_rules"),
     path("alert-rules/new", alert_rules.alert_rule_new, name="alert_rule_new"),
     path("alert-rules/<uuid:rule_id>", alert_rules.alert_rule_edit, name="alert_rule_edit"),
@@ -254,6 +275,38 @@ urlpatterns = [
         "settings/channels/<uuid:channel_id>/remove",
         channels.channel_remove,
         name="channel_remove",
+    ),
+    path(_EVENTS, event_subscriptions.event_subscriptions, name="event_subscriptions"),
+    path(
+        f"{_EVENTS}/new",
+        event_subscriptions.event_subscription_new,
+        name="event_subscription_new",
+    ),
+    path(_EVENTS_TO, event_subscriptions.event_subscription_edit, name="event_subscription_edit"),
+    path(
+        f"{_EVENTS_TO}/test",
+        event_subscriptions.event_subscription_test,
+        name="event_subscription_test",
+    ),
+    path(
+        f"{_EVENTS_TO}/pause",
+        event_subscriptions.pause,
+        name="event_subscription_pause",
+    ),
+    path(
+        f"{_EVENTS_TO}/resume",
+        event_subscriptions.resume,
+        name="event_subscription_resume",
+    ),
+    path(
+        f"{_EVENTS_TO}/redrive",
+        event_subscriptions.redrive,
+        name="event_subscription_redrive",
+    ),
+    path(
+        f"{_EVENTS_TO}/remove",
+        event_subscriptions.remove,
+        name="event_subscription_remove",
     ),
     path("settings/secrets", secrets.secrets, name="secrets"),
     path("settings/secrets/new", secrets.secret_new, name="secret_new"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _HAND_OUT = ("queued_at",)
+_ALERT = ("kind", "count")
 _BUDGET = ("unit", "per", "limit", "used", "resets_at")
 
 #: Type -> the fields of its data that are shown; none holds a payload, an answer or a secret.
@@ -34,6 +35,11 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "quota.near": ("quota", "limit", "used", "share"),
     "budget.near": _BUDGET,
     "budget.exceeded": _BUDGET,
+    "alert.opened": _ALERT,
+    "alert.recovered": _ALERT,
+    "alert.returned": _ALERT,
+    "alert.closed": _ALERT,
+    "alert.changed": _ALERT,
 }
 TYPES = tuple(SHOWN)
 

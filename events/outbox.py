@@ -115,6 +115,31 @@ def append_many(
         note_lost(name, run(*appending(tenant_id, name, subjects, data)))
 
 
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An event to be appended."""
+
+    tenant_id: UUID
+    name: str
+    subject_id: UUID
+    task_id: UUID | None
+    data: Mapping[str, Any] | None
+
+
+def append_each(events: Sequence[Appended]) -> None:
+    """Append events of several tenants, names and data in one statement, as :func:`append_many`."""
+    if not events:
+        return
+    parameters = {
+        "tenants": of_uuids([one.tenant_id for one in events]),
+        "names": [one.name for one in events],
+        "subjects": of_uuids([one.subject_id for one in events]),
+        "tasks": of_uuids([one.task_id for one in events]),
+        "data": [_as_json(one.data) for one in events],
+    }
+    note_lost(events[0].name, run("outbox/append_each", parameters))
+
+
 def appending(
     tenant_id: UUID,
     name: str,
@@ -130,7 +155,7 @@ def appending(
         "name": name,
         "subjects": of_uuids([subject for subject, _ in subjects]),
         "tasks": of_uuids([task for _, task in subjects]),
-        "data": None if data is None else orjson.dumps(data, default=str).decode(),
+        "data": _as_json(data),
     }
     return "outbox/append", parameters
 
@@ -273,6 +298,10 @@ def _move(consumer: str, place: _Place, last: tuple[Any, ...] | None) -> None:
     if last is not None:
         position = {"xid": last[-1], "event": last[0], "read_at": place.read_at}
     run("outbox/advance", {"consumer": consumer, **position})
+
+
+def _as_json(data: Mapping[str, Any] | None) -> str | None:
+    return None if data is None else orjson.dumps(data, default=str).decode()
 
 
 def _recorded(row: tuple[Any, ...]) -> list[Recorded]:

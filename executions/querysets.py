@@ -121,6 +121,10 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         """Return executions whose task's name or labels or whose error contains the text."""
         return self.alias(task_labels=_LABELS).filter(_matches_task_or_error(text))
 
+    def without_text(self, text: str) -> ExecutionQuerySet:
+        """Return the executions that :meth:`matching` leaves out."""
+        return self.alias(task_labels=_LABELS).exclude(_matches_task_or_error(text))
+
     def parts(self, tenant_id: UUID, filters: Mapping[str, Any]) -> list[ExecutionQuerySet]:
         """Return the rows of :meth:`filtered`, of one tenant, in parts that an index each finds.
 
@@ -183,6 +187,11 @@ class DeadLetterQuerySet(TenantQuerySet["DeadLetter"]):
         """Return letters whose task's name or labels, error or note contains the text."""
         found = self.alias(task_labels=_LABELS)
         return found.filter(_matches_task_or_error(text) | Q(note__icontains=text))
+
+    def without_text(self, text: str) -> DeadLetterQuerySet:
+        """Return the letters that :meth:`matching` leaves out."""
+        found = self.alias(task_labels=_LABELS)
+        return found.exclude(_matches_task_or_error(text) | Q(note__icontains=text))
 
     def grouped_by_signature(self) -> models.QuerySet[Any]:
         """Return how many letters share each cause, most first: rows of plain values."""

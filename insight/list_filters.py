@@ -1,7 +1,8 @@
-"""The filters of lists of executions that depend on the present moment: ``due`` and ``ended``.
+"""The filters of lists of executions: a text, and the ones that depend on the present moment.
 
-The overview's numbers open lists that are filtered by them, so both read the same definitions:
-work is late from LATE_SECONDS on, and the last hour is the minute under way with the 59 before it.
+The overview's numbers open lists that are filtered by ``due`` and ``ended``, so both read the same
+definitions: work is late from LATE_SECONDS on, and the last hour is the minute under way with the
+59 before it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from executions.ledger import days
+from executions.querysets import ExecutionQuerySet
+from insight.filter_language.conditions import Scope, executions_matching
+from insight.filter_language.terms import Filter
 from insight.statistics.minutes import first_minute
 from insight.statistics.present import LATE_SECONDS
 
@@ -34,3 +38,19 @@ def with_bounds(filters: Mapping[str, Any], now: datetime) -> dict[str, Any]:
         found["ended_from"] = first_minute(now)
         found["id_from"] = days.oldest_of_last_hour(now)
     return found
+
+
+def narrowed(
+    rows: ExecutionQuerySet, wanted: Filter | None, filters: Mapping[str, Any], scope: Scope
+) -> tuple[ExecutionQuerySet, dict[str, Any]]:
+    """Return the rows that a filter leaves, and the filters that the querysets still have to apply.
+
+    Its first free text becomes ``q`` where there is none, because the querysets read a search in
+    parts that an index each finds.
+    """
+    found = dict(filters)
+    if wanted is None:
+        return rows, found
+    if not found.get("q"):
+        wanted, found["q"] = wanted.taking_text()
+    return executions_matching(rows, wanted, scope), found

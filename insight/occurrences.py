@@ -264,13 +264,15 @@ def _expected(
     ahead = takewhile(lambda found: found.at <= place.until, spec.walk(start))
     jitter = jitter_of(task.schedule)
     for found in islice(ahead, left):
-        why_not = _why_not(task, found, resumes_at, now)
+        why_not = reason_not_to_run(task, found, resumes_at, now)
         runs = why_not in ("", NOT_PREPARED)
         due = due_at(spec, found.at, str(task.pk), jitter) if runs else None
         yield Entry(found.at, EXPECTED, why_not, notes=found.notes, due_at=due)
 
 
-def _why_not(task: Task, found: Occurrence, resumes_at: datetime | None, now: datetime) -> str:
+def reason_not_to_run(
+    task: Task, found: Occurrence, resumes_at: datetime | None, now: datetime
+) -> str:
     """Return why a coming instant will not run as it should; '' when it will."""
     at = found.at
     if found.excluded:

@@ -50,7 +50,7 @@ def fires_of(task: Task, limit: int, *, now: datetime) -> list[TaskFire]:
         spec = spec_of(task)
     except InvalidInput:
         return []  # stored under an older rule; the schedule's text names the fault
-    return list(islice(_coming(task, spec, since), min(limit, _left(task, limit, now))))
+    return list(islice(_coming(task, spec, since), min(limit, occurrences_left(task, limit, now))))
 
 
 def _coming(task: Task, spec: Spec, since: datetime) -> Iterator[TaskFire]:
@@ -63,8 +63,11 @@ def _coming(task: Task, spec: Spec, since: datetime) -> Iterator[TaskFire]:
             yield TaskFire(found.at, due, found.notes)
 
 
-def _left(task: Task, limit: int, now: datetime) -> int:
-    """Return how many instants ``max_occurrences`` leaves, those that are prepared included."""
+def occurrences_left(task: Task, limit: int, now: datetime) -> int:
+    """Return how many instants ``max_occurrences`` leaves after now, those prepared included.
+
+    ``limit`` of a task without one.
+    """
     allowed = task.schedule.get("max_occurrences")
     if allowed is None:
         return limit

@@ -17,6 +17,7 @@ from notifications.models import (
     AlertTask,
     Delivery,
     EventSubscription,
+    MaintenanceWindow,
     NotificationPreference,
     PushSubscription,
     RuleMinute,
@@ -53,6 +54,21 @@ class AlertRuleAdmin(ProductAdmin):
     list_scopes = {"tenant": "tenant_id"}
     search_fields = ("=id", "^name")
     search_help_text = "Id of the rule, or how its name begins."
+
+
+@admin.register(MaintenanceWindow)
+class MaintenanceWindowAdmin(ProductAdmin):
+    """Maintenance windows, which hold back messages about alerts."""
+
+    list_display = (
+        "name", "scope", "value", "begins_at", "ends_at", "weekdays", "from_time", "to_time",
+        "timezone", "tenant",
+    )  # fmt: skip
+    list_filter = ("scope", TenantFilter)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^name")
+    search_help_text = "Id of the window, or how its name begins."
 
 
 @admin.register(RuleMinute)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from events.outbox import OfTenants, Recorded, consume
+from executions.ledger.task_targets import Ended, count_targets
 from executions.loop.clocks import database_now
 from notifications.conditions import Conditions
-from notifications.failures import SUCCEEDED
+from notifications.failures import FAILED, SUCCEEDED
 from notifications.judging import NAMES, judge, tenants_with_shares
 from notifications.late_starts import JudgedTenants
 from notifications.live import publish_alert, publish_topics
@@ -36,6 +37,8 @@ class Alerter:
     def __init__(self) -> None:
         self._conditions = Conditions(CONSUMER)
         self._with_targets = JudgedTenants()
+        #: Those of which successes and failures alike are read, as counts of targets need them.
+        self._counted: set[UUID] = set()
         # Until it is known: after an outage the first batch is a full one.
         self._batch = BATCH_WITH_ENDS
 
@@ -43,7 +46,7 @@ class Alerter:
         """Count one batch of events, plan due notices; return the seconds until the next pass."""
         besides = OfTenants((SUCCEEDED,), self._tenants)
         batch = self._batch
-        read = consume(CONSUMER, batch, _judge, names=NAMES, besides=besides)
+        read = consume(CONSUMER, batch, self._judge, names=NAMES, besides=besides)
         self._conditions.look()
         notices = plan_due_notices()
         if notices:
@@ -54,15 +57,24 @@ class Alerter:
         wait = seconds_until_due()
         return _IDLE_SECONDS if wait is None else min(_IDLE_SECONDS, wait)
 
+    def _judge(self, events: list[Recorded]) -> None:
+        judge(events, database_now())
+        count_targets(
+            [
+                Ended(one.subject_id, one.tenant_id, one.task_id, one.at)
+                for one in events
+                if one.name in (SUCCEEDED, FAILED)
+                and one.task_id is not None
+                and one.tenant_id in self._counted
+            ]
+        )
+
     def _tenants(self) -> set[UUID]:
         """Return the tenants whose successes are judged."""
-        found = self._with_targets.ids().union(tenants_with_shares())
+        self._counted = self._with_targets.ids()
+        found = self._counted.union(tenants_with_shares())
         self._batch = BATCH_WITH_ENDS if found else BATCH
         return found
-
-
-def _judge(events: list[Recorded]) -> None:
-    judge(events, database_now())
 
 
 def _show(notices: list[Notice]) -> None:

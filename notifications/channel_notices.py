@@ -36,6 +36,17 @@ def hears(channel: AlertChannel, alert: Alert) -> bool:
     )
 
 
+def is_digest(delivery: Delivery, now: datetime) -> bool:
+    """Return whether the message is told together with others.
+
+    It only says that an alert has grown since it was told, or a maintenance window that ended a
+    moment ago held it back.
+    """
+    held = delivery.alert.held_until
+    was_held = held is not None and held <= now < held + DIGEST_AFTER
+    return was_held or (delivery.notice_number > 1 and not delivery.closing)
+
+
 def plan_for_channels(
     alerts: Sequence[Alert], now: datetime, *, closing: bool = False
 ) -> list[Delivery]:
@@ -85,7 +96,7 @@ class _Planner:
         self._suspended = set(suspended_tenants())
         chats = [one.pk for one in channels if _bundles_for(one)]
         self._recent = _recent_messages(chats, now)
-        self._bundle_at = _bundles(chats, closing=closing)
+        self._bundle_at = _bundles(chats, now, closing=closing)
         self._told = _told(alerts)
         self._numbers = _numbers(alerts)
         self._waiting = {
@@ -107,7 +118,7 @@ class _Planner:
                 if channel.tenant_id != alert.tenant_id or not hears(channel, alert):
                     continue
                 opened = alert.created_at + timedelta(seconds=channel.after_seconds)
-                at = max(opened, alert.muted_until or opened)
+                at = max(opened, alert.muted_until or opened, alert.held_until or opened)
                 if at > self._now and alert.next_notice_at is not None:
                     alert.next_notice_at = min(alert.next_notice_at, at)
                 elif at <= self._now and (alert.pk, channel.pk) not in self._told:
@@ -147,7 +158,13 @@ class _Planner:
         return delivery
 
     def _schedule(self, delivery: Delivery, channel_id: UUID) -> None:
-        """Bundle the message when the chat has had many."""
+        """Bundle the message when the chat has had many, and what has grown into one digest."""
+        told = (delivery.alert_id, channel_id) in self._told
+        first = delivery.notice_number == 1
+        if (told or first) and is_digest(delivery, self._now):
+            delivery.bundled = True
+            delivery.next_attempt_at = self._bundle_at.get(channel_id, self._now)
+            return
         if self._recent[channel_id] < SINGLE_MESSAGES:
             self._recent[channel_id] += 1
             return
@@ -169,7 +186,7 @@ def _recent_messages(channels: Sequence[UUID], now: datetime) -> Counter[UUID]:
     return Counter({channel: count for channel, count in counts if channel is not None})
 
 
-def _bundles(channels: Sequence[UUID], *, closing: bool) -> dict[UUID, datetime]:
+def _bundles(channels: Sequence[UUID], now: datetime, *, closing: bool) -> dict[UUID, datetime]:
     """Return the time of the waiting bundle of each chat."""
     rows = Delivery.objects.filter(
         alert_channel_id__in=channels,
@@ -177,6 +194,8 @@ def _bundles(channels: Sequence[UUID], *, closing: bool) -> dict[UUID, datetime]
         closing=closing,
         status=DeliveryStatus.PENDING,
         attempt_count=0,
+        # One that is due may be sent at any moment, and takes no further message.
+        next_attempt_at__gt=now,
     )
     found = rows.values_list("alert_channel_id").annotate(at=Max("next_attempt_at"))
     return {channel: at for channel, at in found if channel is not None and at is not None}

@@ -50,6 +50,15 @@ class RuleScope(models.TextChoices):
     WORKFLOW = "workflow", "Workflow"
 
 
+class WindowScope(models.TextChoices):
+    """Which alerts a maintenance window holds back: all, those about tasks, or those of a rule."""
+
+    ALL = "all", "All alerts"
+    LABEL = "label", "Label"
+    TASK = "task", "Task or workflow"
+    RULE = "rule", "Alert rule"
+
+
 class Channel(models.TextChoices):
     """The ways by which a member is notified."""
 

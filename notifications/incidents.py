@@ -19,6 +19,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Case, Count, F, Q, Value, When
 
+from notifications.alert_events import OPENED, RECOVERED, RETURNED, append_alert_events
 from notifications.findings import Cause, Finding
 from notifications.models import Alert, AlertTask
 from shared.sql import rows
@@ -54,11 +55,14 @@ def count_findings(findings: Sequence[Finding], now: datetime) -> list[Alert]:
     alerts = _open_alerts(by_cause)
     missing = by_cause.keys() - alerts.keys()
     alerts |= _opened({cause: by_cause[cause] for cause in missing}, now)
+    returned = [alert for alert in alerts.values() if alert.recovered_at is not None]
     for cause, members in by_cause.items():
         _add(alerts[cause], members, now, is_new=cause in missing)
     _note_tasks(alerts, by_cause)
     found = list(alerts.values())
     Alert.objects.bulk_update(found, _COUNTED, batch_size=500)
+    append_alert_events(OPENED, [alerts[cause] for cause in missing])
+    append_alert_events(RETURNED, returned)
     return found
 
 
@@ -72,8 +76,9 @@ def recover(alert_ids: Collection[UUID], now: datetime) -> int:
         id__in=alert_ids, closed_at__isnull=True, recovered_at__isnull=True
     )
     # In the order in which others lock several alerts.
-    locked = found.select_for_update(no_key=True).order_by("id").values_list("id", flat=True)
-    return Alert.objects.filter(id__in=list(locked)).update(
+    locked = list(found.select_for_update(no_key=True).order_by("id"))
+    append_alert_events(RECOVERED, locked)
+    return Alert.objects.filter(id__in=[alert.pk for alert in locked]).update(
         recovered_at=now,
         next_notice_at=Case(
             When(notice_number=0, then=F("next_notice_at")),

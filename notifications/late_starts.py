@@ -31,7 +31,7 @@ _KEPT_TIMES = 50
 
 
 class JudgedTenants:
-    """The tenants that have a target of a start, or a rule about late starts."""
+    """The tenants that have a task with a target, or a rule about late starts."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -43,7 +43,7 @@ class JudgedTenants:
         began = self._clock()
         if began >= self._until:
             rules = AlertRule.objects.filter(kind=AlertKind.LATE_START, enabled=True)
-            targets = {row[0] for row in rows("time_checks/tenants_with_start_targets")}
+            targets = {row[0] for row in rows("time_checks/tenants_with_targets")}
             self._found = targets.union(rules.values_list("tenant_id", flat=True))
             ended = self._clock()
             self._until = ended + max(_KEPT_SECONDS, _KEPT_TIMES * (ended - began))

@@ -11,7 +11,8 @@ from shared import windowed_counts
 from shared.exceptions import QuotaExceeded, Unavailable
 from shared.redis_client import ConnectionFailed
 
-#: Test messages of a member within the window, over all channels; and those to one shared channel.
+#: Test messages of a member within the window, over all channels; and those to one shared
+#: channel, or to one receiver of events.
 MOST_TESTS, TEST_SECONDS = 5, 600
 #: Requests to confirm an address, within a day: of a member, and to one address.
 MOST_REQUESTS, MOST_TO_ADDRESS, REQUEST_SECONDS = 10, 3, 24 * 3600
@@ -35,6 +36,11 @@ def count_test(member_id: int) -> None:
 def count_channel_test(channel_id: UUID) -> None:
     """Count a test message to a shared channel; raise TooManyMessages, Unavailable."""
     _count_test(f"test-channel:{channel_id}")
+
+
+def count_event_test(subscription_id: UUID) -> None:
+    """Count a test event to a receiver; raise TooManyMessages, Unavailable."""
+    _count_test(f"test-events:{subscription_id}")
 
 
 def _count_test(name: str) -> None:

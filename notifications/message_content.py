@@ -109,15 +109,18 @@ def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: s
     """Return the content of one message about the many alerts of a burst."""
     tenant = one_line(tenant_name, 80)
     many, count = len(alerts), sum(alert.count for alert in alerts)
-    word, counted, said = "alert", "", f"{many} alerts came within a few minutes"
+    since = clock_text(min(alert.first_at for alert in alerts))
+    word, counted, said = "alert", "", f"{many} alerts came since {since}"
     head, next_step = f"{many} more alerts", "Open the list of alerts to see what they are about."
     if all(alert.recovered_at for alert in alerts):
         word, said = "recovered", f"{many} alerts are over"
         head, next_step = said, "No action is needed. The list of alerts shows what was counted."
     elif all(alert.kind in OF_FAILURES and not alert.recovered_at for alert in alerts):
         word, counted = "failed", f": {count} failures"
-        said = f"{count} failures of {many} causes came within a few minutes"
+        said = f"{count} failures of {many} causes came since {since}"
         next_step = "Open the list of alerts to see what the causes have in common."
+        if all(alert.notice_number > 1 for alert in alerts):
+            head = f"{many} alerts continue"
     return Content(
         subject=f"[{word}] {many} alerts ({tenant}){counted}",
         headline=f"{head} in {tenant}",

@@ -13,12 +13,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import Count, F, Max
 
 from executions.ledger import totals
 from executions.loop.clocks import database_now
+from notifications.alert_events import CLOSED, append_alert_events
 from notifications.alert_kinds import KINDS
-from notifications.channel_notices import escalate, plan_for_channels
+from notifications.channel_notices import escalate, is_digest, plan_for_channels
 from notifications.choices import UNFINISHED, AlertKind, Channel, DeliveryStatus
 from notifications.claims import counted_as
 from notifications.incidents import (
@@ -28,15 +29,15 @@ from notifications.incidents import (
     QUIET_AFTER,
     apart,
 )
+from notifications.maintenance import hold, is_held
 from notifications.models import Alert, AlertMute, Delivery
 from notifications.recipients import Recipient, kept_back, recipients_of, wants
-from tenants.models import Membership
 
 #: Alerts per pass; the next pass follows at once while there are more.
 _ALERTS_PER_LOOK = 200
 _MOVED = [
     *("notice_number", "notified_count", "last_notified_at", "next_notice_at"),
-    *("recovered_at", "closed_at"),
+    *("recovered_at", "closed_at", "held_until"),
 ]
 #: Single messages of a member per channel and digest period; further ones are bundled into one.
 SINGLE_MESSAGES = 10
@@ -62,6 +63,8 @@ def plan_due_notices() -> list[Notice]:
     alerts = list(due.filter(next_notice_at__lte=now).order_by("next_notice_at")[:_ALERTS_PER_LOOK])
     if not alerts:
         return []
+    alerts += _grown_besides(alerts, now)
+    hold(alerts, now)
     for alert in alerts:
         if alert.recovered_at is None and alert.ends_at is not None and alert.ends_at <= now:
             alert.recovered_at = alert.ends_at
@@ -73,10 +76,33 @@ def plan_due_notices() -> list[Notice]:
     _settle([alert for alert in alerts if alert not in telling], now)
     deliveries = planner.deliveries + _to_channels(alerts, telling, now)
     Alert.objects.bulk_update(alerts, _MOVED)
+    append_alert_events(CLOSED, [one for one in alerts if one.closed_at is not None])
     Delivery.objects.bulk_create(deliveries, batch_size=1000)
     ended = (one for one in deliveries if one.status not in UNFINISHED)
     totals.add(Counter(counted_as(one.channel, one.status) for one in ended))
     return notices
+
+
+def _grown_besides(alerts: Sequence[Alert], now: datetime) -> list[Alert]:
+    """Return the other alerts of a digest: told before, and grown since; locked.
+
+    A tenant's alerts that grow are told together, so that a storm of several causes is one digest
+    per period.
+    """
+    growing = {one.tenant_id for one in alerts if one.notice_number and _has_news(one, now)}
+    if not growing:
+        return []
+    open_ones = Alert.objects.select_for_update(skip_locked=True, no_key=True).filter(
+        tenant_id__in=growing,
+        closed_at__isnull=True,
+        recovered_at__isnull=True,
+        notice_number__gt=0,
+        count__gt=F("notified_count"),
+        next_notice_at__gt=now,
+        flaps=0,
+    )
+    found = open_ones.order_by("next_notice_at")[:_ALERTS_PER_LOOK]
+    return [one for one in found if _has_news(one, now)]
 
 
 def _to_channels(
@@ -111,16 +137,17 @@ def seconds_until_due() -> float | None:
 def _has_news(alert: Alert, now: datetime) -> bool:
     if alert.acknowledged_at is not None:
         return False
-    return alert.count > alert.notified_count and not _is_muted(alert, now)
+    return alert.count > alert.notified_count and not _is_silent(alert, now)
 
 
-def _is_muted(alert: Alert, now: datetime) -> bool:
-    return alert.muted_until is not None and alert.muted_until > now
+def _is_silent(alert: Alert, now: datetime) -> bool:
+    muted = alert.muted_until is not None and alert.muted_until > now
+    return muted or is_held(alert, now)
 
 
 def _has_ended(alert: Alert, now: datetime) -> bool:
     """Return whether to tell that it is over: one that flaps is over once that has lasted."""
-    if alert.recovered_at is None or _is_muted(alert, now):
+    if alert.recovered_at is None or _is_silent(alert, now):
         return False
     return _over_at(alert, alert.recovered_at) <= now
 
@@ -134,12 +161,13 @@ def _over_at(alert: Alert, recovered_at: datetime) -> datetime:
 def _settle(alerts: Sequence[Alert], now: datetime) -> None:
     """Close quiet alerts and schedule the next check of the others; a mute keeps an alert open.
 
-    If a muted alert were closed, the next failure of its cause would open one that is not muted.
+    So does a maintenance window. If a muted alert were closed, the next failure of its cause would
+    open one that is not muted.
     """
     mutes = AlertMute.objects.filter(alert__in=alerts, until__gt=now).values_list("alert_id")
     muted = dict(mutes.annotate(last=Max("until")))
     for alert in alerts:
-        ends = [_lasts_until(alert), alert.muted_until, muted.get(alert.id)]
+        ends = [_lasts_until(alert), alert.muted_until, alert.held_until, muted.get(alert.id)]
         until = max(end for end in ends if end is not None)
         if until > now:
             alert.next_notice_at = until
@@ -170,7 +198,7 @@ class _Planner:
         self._waiting = _waiting(alerts)
         self._shown = _shown(alerts)
         self._told = _told(alerts)
-        self._bundle_at = _bundles(members)
+        self._bundle_at = _bundles(members, now)
         self.deliveries: list[Delivery] = []
 
     def plan(self, alert: Alert, *, closing: bool) -> Notice:
@@ -233,11 +261,21 @@ class _Planner:
             delivery.status, delivery.sent_at = DeliveryStatus.SENT, self._now
             delivery.count_shown = alert.count
         else:
-            self._schedule(delivery, recipient.membership)
+            self._schedule(delivery, recipient)
         return delivery
 
-    def _schedule(self, delivery: Delivery, membership: Membership) -> None:
-        key = (membership.pk, delivery.channel)
+    def _schedule(self, delivery: Delivery, recipient: Recipient) -> None:
+        key = (recipient.membership.pk, delivery.channel)
+        gathers = timedelta(minutes=recipient.preference.digest_minutes)
+        if gathers and delivery.channel == Channel.EMAIL and not delivery.alert.urgent:
+            delivery.bundled = True
+            delivery.next_attempt_at = self._bundle_at.setdefault(key, self._now + gathers)
+            return
+        if is_digest(delivery, self._now):
+            # One digest of all that has grown; it joins the one that waits.
+            delivery.bundled = True
+            delivery.next_attempt_at = self._bundle_at.get(key, self._now)
+            return
         if self._sent[key] < SINGLE_MESSAGES:
             self._sent[key] += 1
             delivery.next_attempt_at = self._now
@@ -261,10 +299,15 @@ def _recent_messages(members: Sequence[int], now: datetime) -> Counter[tuple[int
     return Counter({(member, channel): count for member, channel, count in rows})
 
 
-def _bundles(members: Sequence[int]) -> dict[tuple[int, str], datetime]:
+def _bundles(members: Sequence[int], now: datetime) -> dict[tuple[int, str], datetime]:
     """Return the time of the waiting bundle of each member and channel."""
     rows = Delivery.objects.filter(
-        membership_id__in=members, bundled=True, status=DeliveryStatus.PENDING, attempt_count=0
+        membership_id__in=members,
+        bundled=True,
+        status=DeliveryStatus.PENDING,
+        attempt_count=0,
+        # One that is due may be sent at any moment, and takes no further message.
+        next_attempt_at__gt=now,
     )
     found = rows.values_list("membership_id", "channel").annotate(at=Max("next_attempt_at"))
     return {(member, channel): at for member, channel, at in found if at is not None}

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import datetime, time
 from typing import Any
 
+from executions.loop.clocks import database_now
 from notifications.alert_kinds import KINDS
+from notifications.maintenance import active_until
 from notifications.models import (
     Alert,
     AlertChannel,
     AlertRule,
     Delivery,
+    MaintenanceWindow,
     NotificationPreference,
     PushSubscription,
 )
@@ -46,6 +49,7 @@ def present_alert(alert: Alert) -> dict[str, Any]:
         "last_at": format_instant(alert.last_at),
         "last_notified_at": _instant(alert.last_notified_at),
         "muted_until": _instant(alert.muted_until),
+        "held_until": _instant(alert.held_until),
         "recovered_at": _instant(alert.recovered_at),
         "acknowledged_at": _instant(alert.acknowledged_at),
         "acknowledged_by": alert.acknowledged_by or None,
@@ -86,6 +90,25 @@ def present_rule(rule: AlertRule) -> dict[str, Any]:
         "version": rule.version,
         "created_at": _instant(rule.created_at),
         "updated_at": _instant(rule.updated_at),
+    }
+
+
+def present_window(window: MaintenanceWindow) -> dict[str, Any]:
+    """Return a maintenance window, and when it ends this time where it is open."""
+    return {
+        "id": str(window.id),
+        "name": window.name,
+        "scope": window.scope,
+        "value": window.value,
+        "begins_at": _instant(window.begins_at),
+        "ends_at": _instant(window.ends_at),
+        "weekdays": window.weekdays,
+        "from_time": _clock(window.from_time),
+        "to_time": _clock(window.to_time),
+        "timezone": window.timezone,
+        "active_until": _instant(active_until(window, database_now())),
+        "created_by": window.created_by,
+        "created_at": format_instant(window.created_at),
     }
 
 
@@ -130,6 +153,7 @@ def present_preference(preference: NotificationPreference) -> dict[str, Any]:
         "quiet_from": _clock(preference.quiet_from),
         "quiet_to": _clock(preference.quiet_to),
         "quiet_except_final": preference.quiet_except_final,
+        "digest_minutes": preference.digest_minutes,
         "muted_until": _instant(preference.muted_until),
         "muted_task_ids": [str(task) for task in preference.muted_task_ids],
     }

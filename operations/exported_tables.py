@@ -112,6 +112,7 @@ PLAIN = (
         "notifications.Alert",
         "id kind error_signature destination cause task_id task_name execution_id attempt "
         "error_code error_message count task_count first_at last_at notice_number muted_until "
+        "held_until "
         "rule_id subject urgent recovered_at flaps ends_at acknowledged_at acknowledged_by "
         "assignee__user__username closed_at created_at",
     ),
@@ -126,6 +127,12 @@ PLAIN = (
         "notifications.RuleMinute",
         "rule_id minute ended failed",
         "rule__tenant_id",
+    ),
+    Plain(
+        "maintenance_windows",
+        "notifications.MaintenanceWindow",
+        "id name scope value begins_at ends_at weekdays from_time to_time timezone created_by "
+        "created_at",
     ),
     Plain("alert_tasks", "notifications.AlertTask", "alert_id task_id", "alert__tenant_id"),
     Plain(
@@ -158,7 +165,8 @@ PLAIN = (
         "notification_preferences",
         "notifications.NotificationPreference",
         "membership__user__username email_events push_events console_events email_address "
-        "confirmed_email_address timezone quiet_from quiet_to quiet_except_final muted_until "
+        "confirmed_email_address timezone quiet_from quiet_to quiet_except_final digest_minutes "
+        "muted_until "
         "muted_task_ids updated_at",
         "membership__tenant_id",
     ),
@@ -211,6 +219,7 @@ LEFT_OUT = {
     "minute_stats": "Counts by the minute, which lists and pictures read: usage has the days.",
     "objective_counts": "Counts for the objectives of the installation, kept for 32 days.",
     "objective_hours": "Counts for the objectives of the installation, kept for 32 days.",
+    "target_days": "Counts of how tasks kept their targets, kept for 32 days.",
     "resealings": "The progress of sealing values anew, of no meaning elsewhere.",
     "share_minutes": "Measurements of pools that tenants share, kept for days.",
     "task_cursors": "Where the scheduler is in each schedule: follows from tasks and executions.",

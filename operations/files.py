@@ -6,6 +6,7 @@ Reads are bounded. The error of an unreadable file has its name and an exit code
 from __future__ import annotations
 
 import sys
+from getpass import getpass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ def read_text(name: str) -> tuple[str, str]:
 def read_bytes(name: str, limit: int) -> bytes:
     """Return the content of a file of up to ``limit`` bytes."""
     return _read(name, "FILE", limit)[1]
+
+
+def read_url(path: str | None, limit: int) -> str:
+    """Return a URL from the file, the terminal or standard input, without a last line end.
+
+    Not from the command line, which every account of the machine can read.
+    """
+    if path is None:
+        return (getpass("URL: ") if sys.stdin.isatty() else sys.stdin.read(limit + 2)).strip()
+    try:
+        return read_bytes(path, limit + 2).decode().strip()
+    except UnicodeDecodeError as error:
+        raise wrong_use("--file", "the URL is no text in UTF-8") from error
 
 
 def read_json(name: str, option: str, pointer: str = "#") -> Any:

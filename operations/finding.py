@@ -6,17 +6,23 @@ error for an end that fits several rows names up to five of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.core.management.base import CommandParser
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
+from insight.filter_language.conditions import Scope
+from insight.filter_language.fields import Vocabulary
+from insight.filter_language.terms import Filter, parse
+from insight.filter_language.tokens import FilterError
+from insight.list_orders import check_order
 from shared.commands import shown, wrong_use
 from shared.durations import parse_moment
 from shared.exceptions import NotFound
@@ -72,6 +78,46 @@ def moment_option(option: str, text: str | None, *, ahead: bool = False) -> Any:
         return parse_moment(text, database_now(), ahead=ahead)
     except ValueError as error:
         raise wrong_use(option, str(error)) from error
+
+
+def add_list_filter(
+    parser: CommandParser, example: str, orders: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Add ``--filter`` and ``--ordering``, as the API's lists have them."""
+    parser.add_argument(
+        "--filter",
+        metavar="TEXT",
+        help=f"a text of the filter language: '{example}'",
+    )
+    parser.add_argument(
+        "--ordering",
+        metavar="ORDER",
+        help=f"{', '.join(name for name in orders if not name.startswith('-'))}; the largest first "
+        f"with - in front: --ordering={next(iter(orders))}",
+    )
+
+
+def filter_option(text: str | None, vocabulary: Vocabulary) -> Filter | None:
+    """Return the filter that ``--filter`` gives, or None; raise InvalidInput."""
+    try:
+        return None if text is None else parse(text, vocabulary)
+    except FilterError as error:
+        raise wrong_use("--filter", str(error)) from error
+
+
+def order_option(
+    name: str | None, orders: Mapping[str, tuple[str, ...]], default: str
+) -> tuple[str, ...]:
+    """Return the columns of the order that ``--ordering`` gives; raise InvalidInput."""
+    try:
+        return orders[check_order(name or default, orders)]
+    except ValueError as error:
+        raise wrong_use("--ordering", str(error)) from error
+
+
+def scope_of(tenant: str | None) -> Scope:
+    """Return the scope of a list of one tenant, by name or id, or of all tenants."""
+    return Scope(None if tenant is None else get_tenant(tenant).id, database_now())
 
 
 def find_row(rows: Any, text: str, noun: str, *, among: Any = None) -> Any:

@@ -70,6 +70,11 @@ def _sample() -> tuple[float, float]:
 
 def skews() -> list[Skew]:
     """Return the processes whose clock is off by more than is tolerated, the worst first."""
+    return [skew for skew in offsets() if abs(skew.seconds) > TOLERATED_SECONDS]
+
+
+def offsets() -> list[Skew]:
+    """Return what each process has measured lately, the worst first; 0 where nothing is proven."""
     now = _now()
     found, old = [], []
     said = cast(dict[bytes, bytes], client().hgetall(CLOCKS_KEY))
@@ -77,11 +82,11 @@ def skews() -> list[Skew]:
         seconds, at = orjson.loads(raw)
         if now - at > _FORGOTTEN_SECONDS:
             old.append(name)
-        elif now - at < _FRESH_SECONDS and abs(seconds) > TOLERATED_SECONDS:
+        elif now - at < _FRESH_SECONDS:
             found.append(Skew(name.decode(), seconds))
     if old:
         client().hdel(CLOCKS_KEY, *old)
-    return sorted(found, key=lambda skew: -abs(skew.seconds))
+    return sorted(found, key=lambda skew: (-abs(skew.seconds), skew.process))
 
 
 class ClockWatch:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 
 def each_page(
@@ -26,7 +26,7 @@ def each_page(
     ``parts`` together hold the same rows, for lists in which an index serves each part alone.
     ``behind`` are the values of the order's columns in the row to continue after.
     """
-    beyond = Q() if behind is None else after_values(rows.model, order, behind)
+    beyond = Q() if behind is None else after_values(rows, order, behind)
     while True:
         ordered = [part.filter(beyond).order_by(*order) for part in parts or (rows,)]
         found = slice_of(ordered, order, 0, at_once)
@@ -35,7 +35,7 @@ def each_page(
         if len(found) < at_once:
             return
         last = [getattr(found[-1], name.lstrip("-")) for name in order]
-        beyond = after_values(rows.model, order, last)
+        beyond = after_values(rows, order, last)
 
 
 def slice_of(
@@ -59,10 +59,10 @@ def slice_of(
     return found[start:]
 
 
-def after_values(model: type[Model], order: Sequence[str], values: Sequence[Any]) -> Q:
+def after_values(rows: QuerySet[Any], order: Sequence[str], values: Sequence[Any]) -> Q:
     """Return the rows after these values; the first column bounds the index scan by itself."""
     names = [name.lstrip("-") for name in order]
-    typed = [_typed(model, name, value) for name, value in zip(names, values, strict=True)]
+    typed = [_typed(rows, name, value) for name, value in zip(names, values, strict=True)]
     beyond = Q()
     for position, name in enumerate(order):
         equal = dict(zip(names[:position], typed[:position], strict=True))
@@ -74,5 +74,7 @@ def _comparison(name: str, equal: str) -> str:
     return f"{name[1:]}__lt{equal}" if name.startswith("-") else f"{name}__gt{equal}"
 
 
-def _typed(model: type[Model], name: str, value: Any) -> Any:
-    return model._meta.get_field(name).to_python(value)  # type: ignore[union-attr]  # a column
+def _typed(rows: QuerySet[Any], name: str, value: Any) -> Any:
+    computed = rows.query.annotations.get(name)
+    column: Any = rows.model._meta.get_field(name) if computed is None else computed.output_field
+    return column.to_python(value)

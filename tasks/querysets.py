@@ -78,6 +78,10 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         """Return tasks whose name or labels contain the text."""
         return self.filter(Q(name__icontains=text) | Q(labels__icontains=text))
 
+    def without_text(self, text: str) -> TaskQuerySet:
+        """Return the tasks that :meth:`matching` leaves out."""
+        return self.exclude(Q(name__icontains=text) | Q(labels__icontains=text))
+
     def labelled(self, label: str) -> TaskQuerySet:
         """Return tasks with the label ``key:value``, or with the key and any value."""
         wanted = Q(labels__has_key=label)

@@ -28,7 +28,9 @@ from notifications.choices import (
     Suppression,
 )
 from notifications.services.alerts import MOST_MINUTES
+from notifications.services.preferences import MOST_DIGEST_MINUTES
 
+_DIGEST = "E-mail about alerts that are not urgent is gathered for so long; 0 for at once."
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 
 
@@ -61,6 +63,9 @@ class PreferenceChange(StrictSerializer):
     quiet_from = ClockField(required=False, allow_null=True)
     quiet_to = ClockField(required=False, allow_null=True)
     quiet_except_final = StrictBooleanField(required=False)
+    digest_minutes = StrictIntegerField(
+        min_value=0, max_value=MOST_DIGEST_MINUTES, required=False, help_text=_DIGEST
+    )
     muted_until = StrictDateTimeField(required=False, allow_null=True)
     muted_task_ids = StrictListField(child=StrictUUIDField(), max_length=1000, required=False)
 
@@ -83,6 +88,7 @@ class PreferenceSerializer(serializers.Serializer[object]):
     quiet_from = serializers.CharField(allow_null=True)
     quiet_to = serializers.CharField(allow_null=True)
     quiet_except_final = serializers.BooleanField()
+    digest_minutes = serializers.IntegerField(help_text=_DIGEST)
     muted_until = StrictDateTimeField(allow_null=True)
     muted_task_ids = serializers.ListField(child=serializers.UUIDField())
 
@@ -174,6 +180,9 @@ class AlertSerializer(serializers.Serializer[object]):
     last_at = StrictDateTimeField()
     last_notified_at = StrictDateTimeField(allow_null=True)
     muted_until = StrictDateTimeField(allow_null=True)
+    held_until = StrictDateTimeField(
+        allow_null=True, help_text="End of the maintenance window that held back its last notice."
+    )
     recovered_at = StrictDateTimeField(
         allow_null=True, help_text="Since when its condition no longer holds."
     )

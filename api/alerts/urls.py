@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from api.alerts import channel_views, preference_views, rule_views, ticket_views, views
+from api.alerts import (
+    channel_views,
+    maintenance_views,
+    preference_views,
+    rule_views,
+    ticket_views,
+    views,
+)
 
 urlpatterns = [
     path("alerts", views.AlertsView.as_view(), name="alerts"),
@@ -22,6 +29,16 @@ urlpatterns = [
         "channels/<uuid:channel_id>/test",
         channel_views.TestChannelView.as_view(),
         name="channel-test",
+    ),
+    path(
+        "maintenance-windows",
+        maintenance_views.MaintenanceWindowsView.as_view(),
+        name="maintenance-windows",
+    ),
+    path(
+        "maintenance-windows/<uuid:window_id>",
+        maintenance_views.MaintenanceWindowView.as_view(),
+        name="maintenance-window",
     ),
     path(
         "notification-rules", rule_views.NotificationRulesView.as_view(), name="notification-rules"

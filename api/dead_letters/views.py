@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from api.executions.serializers import (
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent
 from api.list_files import FILES, FORMAT, file_answer
+from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import DEFAULT_LIMIT, LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, text, uuid
 from api.protocol.schema import or_file
@@ -32,13 +34,17 @@ from executions.dead_letters.letters import (
     resolve_dead_letter,
     retry_dead_letter,
 )
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter
 from executions.querysets import DeadLetterQuerySet
+from insight.filter_language.conditions import Scope, letters_matching
+from insight.filter_language.fields import DEAD_LETTERS
+from insight.list_budget import TASKS_ADVICE, read_list
+from insight.list_orders import DEAD_LETTER_ORDERS, is_plain
 from insight.presentation.dead_letters import present_letter, present_letters
 from shared.exceptions import FieldError, InvalidInput
 
 _OPERATE = {"POST": "operate", "DELETE": "operate"}
-_ORDERS = {"-created_at": ("-created_at", "-id"), "created_at": ("created_at", "id")}
 
 
 class DeadLettersView(PunctualView):
@@ -57,7 +63,8 @@ class DeadLettersView(PunctualView):
             "task": uuid("Of this task."),
             "error_signature": text("Of exactly this cause."),
             "q": text("In the task's name or labels, the error or the note."),
-            "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
+            "filter": filter_text(DEAD_LETTERS),
+            "ordering": ordering(DEAD_LETTER_ORDERS, default="-created_at"),
             "group_by": choice("error_signature", description="Count by cause, most first."),
             "format": FORMAT,
         }
@@ -80,23 +87,28 @@ class DeadLettersView(PunctualView):
         """
         query = self.query
         found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
-        order = _ORDERS[query["ordering"]]
+        if query["filter"] is not None:
+            found = letters_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
+        plain = is_plain(query["filter"], query["ordering"])
         format_ = self.file_format
+        order = DEAD_LETTER_ORDERS[query["ordering"]]
         if query["group_by"]:
             if format_ is not None:
                 message = "Groups come as JSON only: leave group_by out, or take JSON."
                 raise InvalidInput([FieldError("?group_by", "not_supported", message)], message)
-            return Response(_groups(found, query))
+            read = partial(_groups, found, query)
+            return Response(read_list(read, advice=TASKS_ADVICE, unlimited=plain))
         if format_ is not None:
-            return file_answer(
-                request._request, "dead_letters", found, query, format_=format_, order=order
+            make = partial(file_answer, request._request, "dead_letters", found, query)
+            return read_list(
+                lambda: make(format_=format_, order=order), advice=TASKS_ADVICE, unlimited=plain
             )
-        page = paginate(
-            found,
-            query,
-            key="dead_letters",
-            serialize=lambda row: row,
-            order=order,
+        page = read_list(
+            lambda: paginate(
+                found, query, key="dead_letters", serialize=lambda row: row, order=order
+            ),
+            advice=TASKS_ADVICE,
+            unlimited=plain,
         )
         return Response({**page, "dead_letters": present_letters(page["dead_letters"])})
 

@@ -104,3 +104,11 @@ class EventSubscriptionSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     created_at = StrictDateTimeField()
     updated_at = StrictDateTimeField()
+
+
+class EventTestSerializer(serializers.Serializer[Any]):
+    """What the receiver answered to a test event."""
+
+    taken = serializers.BooleanField(help_text="Whether the receiver answered 2xx.")
+    status = serializers.IntegerField(allow_null=True, help_text="Null without an answer.")
+    error = serializers.CharField(allow_null=True)

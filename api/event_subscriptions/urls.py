@@ -22,4 +22,9 @@ urlpatterns = [
         views.RedriveEventSubscriptionView.as_view(),
         name="event-subscription-redrive",
     ),
+    path(
+        "event-subscriptions/<uuid:event_subscription_id>/test",
+        views.TestEventSubscriptionView.as_view(),
+        name="event-subscription-test",
+    ),
 ]

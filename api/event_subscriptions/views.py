@@ -13,14 +13,17 @@ from rest_framework.response import Response
 
 from api.event_subscriptions.serializers import (
     EventSubscriptionSerializer,
+    EventTestSerializer,
     RedriveBody,
     SubscriptionChangeBody,
     SubscriptionCreateBody,
 )
-from api.idempotency import idempotent
+from api.executions.serializers import EmptyBody
+from api.idempotency import idempotent, idempotent_outside
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
+from notifications.event_webhooks.trial import send_test_event
 from notifications.models import EventSubscription
 from notifications.services import event_subscriptions as services
 
@@ -133,6 +136,28 @@ class RedriveEventSubscriptionView(_SubscriptionsView):
             actor=self.actor,
         )
         return _answer(moved)
+
+
+class TestEventSubscriptionView(_SubscriptionsView):
+    """Test an event subscription."""
+
+    receipt = frozenset({"taken", "status"})
+
+    @extend_schema(
+        operation_id="test_event_subscription", request=EmptyBody, responses=EventTestSerializer
+    )
+    @idempotent_outside
+    def post(self, request: Request, event_subscription_id: UUID) -> Response:
+        """Send an event of the type `test` now, signed like all, and show the real answer.
+
+        The place of the subscription does not move, and a paused one can be tested. At most five
+        within ten minutes for each subscription.
+        """
+        self.read_body(EmptyBody)
+        trial = send_test_event(self.tenant_id, event_subscription_id, actor=self.actor)
+        return Response(
+            {"taken": trial.taken, "status": trial.status, "error": trial.error or None}
+        )
 
 
 def _answer(subscription: EventSubscription) -> Response:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.http.response import HttpResponseBase
@@ -18,6 +20,7 @@ from api.executions.serializers import (
 )
 from api.idempotency import idempotent
 from api.list_files import FILES, FORMAT, file_answer
+from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import choice, choices, instant, text, uuid
 from api.protocol.schema import list_or_file
@@ -29,20 +32,16 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
 from executions.triggering.triggers import Override, retry_execution
-from insight.list_filters import DUE, ENDED, with_bounds
+from insight.filter_language.conditions import Scope, begins
+from insight.filter_language.fields import EXECUTIONS
+from insight.list_budget import advice_for, read_list
+from insight.list_filters import DUE, ENDED, narrowed, with_bounds
+from insight.list_orders import EXECUTION_ORDERS, in_order, is_plain
 from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail
 from tasks.choices import CONCURRENCY_KEY_LENGTH
 
-#: Of ids, whose first part is the time of the occurrence; the newest first unless asked.
-_ORDERS = {
-    "-id": ("-id",),
-    "id": ("id",),
-    "-scheduled_for": ("-scheduled_for", "-id"),
-    "scheduled_for": ("scheduled_for", "id"),
-    "-due_at": ("-due_at", "-id"),
-    "due_at": ("due_at", "id"),
-}
+_Answer = TypeVar("_Answer")
 #: The filters of every list of executions.
 EXECUTION_FILTERS = {
     "status": choices(*Status.values, description="One or more states."),
@@ -75,7 +74,8 @@ class ExecutionsView(PunctualView):
             "series": uuid("Made by this bulk job, a backfill."),
             "concurrency_key": text("Of this key.", max_length=CONCURRENCY_KEY_LENGTH),
             "q": text("In the task's name or labels, or in the error."),
-            "ordering": choice(*_ORDERS, description="By which column.", default="-id"),
+            "filter": filter_text(EXECUTIONS),
+            "ordering": ordering(EXECUTION_ORDERS, default="-id"),
             "format": FORMAT,
         }
     }
@@ -91,19 +91,10 @@ class ExecutionsView(PunctualView):
             found = Execution.objects.for_tenant(self.tenant_id)
         else:
             found = executions_made_by(self.tenant_id, query["series"])
-        order = _ORDERS[query["ordering"]]
         if (format_ := self.file_format) is not None:
-            filters = with_bounds(query, database_now())
-            return file_answer(
-                request._request,
-                "executions",
-                found.filtered(filters),
-                query,
-                format_=format_,
-                order=order,
-                parts=found.parts(self.tenant_id, filters),
-            )
-        return Response(list_executions(self.tenant_id, found, query, order))
+            make = partial(file_answer, request._request, "executions", format_=format_)
+            return read_executions(self.tenant_id, found, query, make)
+        return Response(list_executions(self.tenant_id, found, query))
 
 
 class ExecutionView(PunctualView):
@@ -157,26 +148,52 @@ class RetryExecutionView(PunctualView):
 
 
 def list_executions(
-    tenant_id: UUID,
-    rows: ExecutionQuerySet,
-    query: dict[str, Any],
-    order: tuple[str, ...] = ("-id",),
+    tenant_id: UUID, rows: ExecutionQuerySet, query: dict[str, Any]
 ) -> dict[str, Any]:
     """Return one page of the tenant's executions that match the query.
 
-    A search by text is not counted unless asked by page.
+    A search by text or filter is not counted unless asked by page. Raise TooWide where it reads
+    more rows than its time allows.
     """
-    filters = with_bounds(query, database_now())
-    page = paginate(
-        rows.filtered(filters),
-        query,
-        key="executions",
-        serialize=lambda row: row,
-        order=order,
-        counted=not query.get("q"),
-        parts=rows.parts(tenant_id, filters),
-    )
+    plain = is_plain(query.get("filter"), query.get("ordering", "-id"))
+
+    def make(found: ExecutionQuerySet, asked: dict[str, Any], **options: Any) -> dict[str, Any]:
+        is_counted = plain and not asked.get("q")
+        return paginate(
+            found,
+            query,
+            key="executions",
+            serialize=lambda row: row,
+            counted=is_counted,
+            **options,
+        )
+
+    page = read_executions(tenant_id, rows, query, make)
     return {**page, "executions": present_executions(page["executions"])}
+
+
+def read_executions(
+    tenant_id: UUID,
+    rows: ExecutionQuerySet,
+    query: dict[str, Any],
+    make: Callable[..., _Answer],
+) -> _Answer:
+    """Return what ``make`` makes of the rows, the query, their order and parts."""
+    now = database_now()
+    wanted, name = query.get("filter"), query.get("ordering", "-id")
+    rows, filters = narrowed(rows, wanted, with_bounds(query, now), Scope(tenant_id, now))
+    ordered = in_order(rows, EXECUTION_ORDERS[name])
+
+    def read() -> _Answer:
+        return make(
+            ordered.filtered(filters),
+            {**query, "q": filters.get("q")},
+            order=EXECUTION_ORDERS[name],
+            parts=ordered.parts(tenant_id, filters),
+        )
+
+    bounded = query.get("since") is not None or (wanted is not None and begins(wanted))
+    return read_list(read, advice=advice_for(bounded=bounded), unlimited=is_plain(wanted, name))
 
 
 def override_of(body: dict[str, Any]) -> Override | None:

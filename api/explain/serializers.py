@@ -25,6 +25,14 @@ class CheckSerializer(Answer):
     call = serializers.CharField(allow_null=True, help_text="The API call that does it.")
 
 
+class EstimateErrorSerializer(Answer):
+    """Milliseconds from the due time to the start, of the task's latest `count` starts."""
+
+    p50 = serializers.FloatField()
+    p90 = serializers.FloatField()
+    count = serializers.IntegerField()
+
+
 class ExplanationSerializer(Answer):
     """Why one instant ran, did not run or waits."""
 
@@ -38,3 +46,10 @@ class ExplanationSerializer(Answer):
     checks = CheckSerializer(many=True)
     first_blocker = serializers.ChoiceField(choices=CHECKS, allow_null=True)
     estimated_start = StrictDateTimeField(allow_null=True)
+    no_estimate = serializers.CharField(
+        allow_null=True, help_text="Why the start that it waits for cannot be estimated."
+    )
+    estimate_error_ms = EstimateErrorSerializer(
+        allow_null=True,
+        help_text="How far former starts were from such an estimate: of a due time only.",
+    )

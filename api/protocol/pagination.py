@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import orjson
 from django.core.signing import BadSignature, Signer
 from django.db.models import Q, QuerySet
+from django.utils.duration import duration_iso_string
 from django.utils.encoding import DjangoUnicodeDecodeError
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
@@ -45,7 +46,8 @@ def paginate(
 ) -> dict[str, Any]:
     """Return ``{key: [...], "pagination": {...}}`` for the list parameters of the query.
 
-    ``order`` names non-null columns, the last one unique, each with ``-`` for descending.
+    ``order`` names non-null columns, the last one unique, each with ``-`` for descending; the
+    queryset may compute them.
     ``counted``: whether the first page of a list has a total although no ``page`` asks for it.
     ``parts`` together hold the same rows as ``rows``, for lists in which an index serves each
     part but none serves all rows at once. They may overlap.
@@ -58,7 +60,7 @@ def paginate(
     after = Q()
     if cursor is not None:
         start = 0
-        after = after_values(rows.model, order, _read_cursor(cursor, order))
+        after = after_values(rows, order, _read_cursor(cursor, order))
     else:
         start = ((page or 1) - 1) * limit
     ordered = [part.filter(after).order_by(*order) for part in parts or (rows,)]
@@ -133,7 +135,9 @@ def _make_cursor(row: Any, order: Sequence[str]) -> str:
 
 
 def _signed(values: Sequence[Any], order: Sequence[str]) -> str:
-    return _signer(order).sign(urlsafe_base64_encode(orjson.dumps(values)))
+    return _signer(order).sign(
+        urlsafe_base64_encode(orjson.dumps(values, default=duration_iso_string))
+    )
 
 
 def _read_cursor(cursor: str, order: Sequence[str]) -> list[Any]:

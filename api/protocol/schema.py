@@ -84,6 +84,12 @@ class ProblemAutoSchema(AutoSchema):
         parts = [described, f"Scope: `{scope}`." if scope else "", self._without_reading(scope)]
         return "\n\n".join(part for part in parts if part)
 
+    def get_summary(self) -> str | None:
+        """Return the first sentence of the view's text, which lists of operations show."""
+        text = (super().get_description() or "").partition("\n\n")[0]
+        sentence = " ".join(text.split()).partition(". ")[0]
+        return sentence.removesuffix(".").replace("`", "") or None
+
     def _without_reading(self, scope: str | None) -> str:
         """Return the answer of a change to a key that may not read the changed row."""
         seen_with = getattr(self.view, "seen_with", scope)

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from api.stats.serializers import Answer
 from executions.ledger.objectives import Objective
 from insight.statistics.objectives import WINDOWS
+from insight.statistics.task_targets import DURATION, START
 from wire.priorities import BAND_NAMES
 
 
@@ -63,9 +64,29 @@ class ObjectiveSerializer(BudgetFigures):
     causes = ObjectiveCause(many=True)
 
 
+class TargetFigures(Answer):
+    """How a target of a task was kept in 30 days; `burn_rate` is that of today in UTC."""
+
+    target = serializers.ChoiceField(choices=[START, DURATION])
+    seconds = serializers.FloatField()
+    total = serializers.IntegerField()
+    bad = serializers.IntegerField()
+    budget_left = serializers.FloatField()
+    burn_rate = serializers.FloatField()
+
+
+class TaskTargetsSerializer(Answer):
+    """A task with targets of its own."""
+
+    task_id = serializers.UUIDField()
+    name = serializers.CharField()
+    targets = TargetFigures(many=True)
+
+
 class ObjectivesAnswer(Answer):
-    """The objectives at this moment."""
+    """The objectives at this moment, and the 50 tasks with targets that missed them most."""
 
     at = serializers.DateTimeField()
     window_days = serializers.IntegerField()
     objectives = ObjectiveSerializer(many=True)
+    tasks = TaskTargetsSerializer(many=True)

@@ -7,6 +7,7 @@ from django.urls import path
 from api.stats import views as stats
 from api.stats.objectives_views import ObjectivesView
 from api.stats.shares_views import SharesView
+from api.stats.support_bundle_views import SupportBundleView
 from api.stats.usage_views import UsageView
 
 urlpatterns = [
@@ -20,6 +21,7 @@ urlpatterns = [
         name="worker-history",
     ),
     path("schedulers", stats.SchedulersView.as_view(), name="schedulers"),
+    path("support-bundle", SupportBundleView.as_view(), name="support-bundle"),
     path("objectives", ObjectivesView.as_view(), name="objectives"),
     path("shares", SharesView.as_view(), name="shares"),
     path("usage", UsageView.as_view(), name="usage"),

@@ -8,7 +8,9 @@ from api.explain import views as explain
 from api.tasks import backfill_views as backfill
 from api.tasks import bulk_views as bulk
 from api.tasks import history_views as history
+from api.tasks import import_views as importing
 from api.tasks import occurrence_views as occurrences
+from api.tasks import statistics_views as statistics
 from api.tasks import test_views as tests
 from api.tasks import verb_views as verbs
 from api.tasks import views as tasks
@@ -16,6 +18,7 @@ from api.tasks import views as tasks
 urlpatterns = [
     path("tasks", tasks.TasksView.as_view(), name="tasks"),
     path("tasks/bulk", bulk.BulkCreateView.as_view(), name="tasks-bulk"),
+    path("tasks/import", importing.ImportTasksView.as_view(), name="tasks-import"),
     path("tasks/test", tests.TestDefinitionView.as_view(), name="tasks-test"),
     path("tasks/<uuid:task_id>", tasks.TaskView.as_view(), name="task"),
     path("tasks/<uuid:task_id>/pause", verbs.PauseTaskView.as_view(), name="task-pause"),
@@ -33,6 +36,16 @@ urlpatterns = [
         "tasks/<uuid:task_id>/occurrences",
         occurrences.OccurrencesView.as_view(),
         name="task-occurrences",
+    ),
+    path(
+        "tasks/<uuid:task_id>/statistics",
+        statistics.TaskStatisticsView.as_view(),
+        name="task-statistics",
+    ),
+    path(
+        "tasks/<uuid:task_id>/calendar",
+        statistics.TaskCalendarView.as_view(),
+        name="task-calendar",
     ),
     path("tasks/<uuid:task_id>/explain", explain.ExplainTaskView.as_view(), name="task-explain"),
     path(

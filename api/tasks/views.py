@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from api.idempotency import freeze, idempotent
 from api.idempotency_groups import Outcome, Together, idempotent_together
 from api.list_files import FILES, FORMAT, file_answer
+from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, choices, text
 from api.protocol.schema import list_or_file
@@ -32,6 +33,10 @@ from api.tasks.serializers import TaskDetailSerializer
 from api.tasks.verb_views import require_key_to_resume
 from executions.changes import changing
 from executions.loop.clocks import database_now
+from insight.filter_language.conditions import Scope, tasks_matching
+from insight.filter_language.fields import TASKS
+from insight.list_budget import TASKS_ADVICE, read_list
+from insight.list_orders import TASK_ORDERS, in_order, is_plain
 from shared.sql import Asked, Done
 from tasks import bulk, standing_pauses
 from tasks.budgets.keeping import present_use
@@ -47,17 +52,6 @@ from tasks.limits import (
 from tasks.models import Task
 from tasks.validation.bodies import StatusChange, parse_patch, parse_replace
 
-TASK_ORDERS = {
-    "-created_at": ("-created_at", "-id"),
-    "created_at": ("created_at", "id"),
-    "-updated_at": ("-updated_at", "-id"),
-    "updated_at": ("updated_at", "id"),
-    "-name": ("-name", "-id"),
-    "name": ("name", "id"),
-    "-priority": ("-priority", "-id"),
-    "priority": ("priority", "id"),
-}
-
 #: The filters of lists of tasks.
 TASK_FILTERS = {
     "status": choices(*TaskStatus.values, description="One or more states."),
@@ -72,7 +66,8 @@ TASK_FILTERS = {
         max_length=DESTINATION_LENGTH,
     ),
     "q": text("In the name or the labels."),
-    "ordering": choice(*TASK_ORDERS, description="By which column.", default="-created_at"),
+    "filter": filter_text(TASKS),
+    "ordering": ordering(TASK_ORDERS, default="-created_at"),
 }
 
 
@@ -114,12 +109,20 @@ class TasksView(PunctualView):
         """List tasks, newest first; also as CSV or JSON lines."""
         query = self.query
         found = Task.objects.for_tenant(self.tenant_id).filtered(query)
+        if query["filter"] is not None:
+            found = tasks_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
         order = TASK_ORDERS[query["ordering"]]
+        found, plain = in_order(found, order), is_plain(query["filter"], query["ordering"])
         if (format_ := self.file_format) is not None:
-            return file_answer(
-                request._request, "tasks", found, query, format_=format_, order=order
+            make = partial(file_answer, request._request, "tasks", found, query)
+            return read_list(
+                lambda: make(format_=format_, order=order), advice=TASKS_ADVICE, unlimited=plain
             )
-        page = paginate(found, query, key="tasks", serialize=lambda row: row, order=order)
+        page = read_list(
+            lambda: paginate(found, query, key="tasks", serialize=lambda row: row, order=order),
+            advice=TASKS_ADVICE,
+            unlimited=plain,
+        )
         return Response({**page, "tasks": present_tasks(page["tasks"])})
 
     @extend_schema(

@@ -13,7 +13,7 @@ from api.idempotency import idempotent
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
-from api.tasks.views import TASK_FILTERS, TASK_ORDERS, TaskView
+from api.tasks.views import TASK_FILTERS, TaskView
 from api.workflows.answers import OneWorkflowView, for_workflows, workflow_answer
 from api.workflows.serializers import (
     WorkflowCreateSerializer,
@@ -21,6 +21,7 @@ from api.workflows.serializers import (
     WorkflowSerializer,
 )
 from executions.loop.clocks import database_now
+from insight.list_orders import TASK_ORDERS, in_order
 from insight.presentation.workflows import present_workflows
 from tasks import standing_pauses
 from tasks.budgets.keeping import present_use
@@ -55,12 +56,13 @@ class WorkflowsView(PunctualView):
         """List workflows, newest first."""
         query = self.query
         workflows = Task.objects.for_tenant(self.tenant_id).filter(pool=WORKFLOW_POOL)
+        order = TASK_ORDERS[query["ordering"]]
         page = paginate(
-            workflows.filtered(query),
+            in_order(workflows.filtered(query), order),
             query,
             key="workflows",
             serialize=lambda row: row,
-            order=TASK_ORDERS[query["ordering"]],
+            order=order,
         )
         return Response({**page, "workflows": present_workflows(page["workflows"])})
 

@@ -25,6 +25,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "days": ("1", "7"),
     "destination": ("api.example.com", "slow.example.com"),
     "error_signature": ("http_status:503", "timeout:"),
+    "filter": ("label:team:billing", "-task:Each*", "hour", "nothing:here"),
     "from": ("2026-11-18T00:00:00Z", "2026-11-19T00:00:00Z"),
     "hours": ("1", "24"),
     "label": ("team:billing", "team:team-1", "nothing:here"),

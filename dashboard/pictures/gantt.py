@@ -13,9 +13,9 @@ from django.templatetags.static import static
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.badge import state_badge
-from dashboard.pictures.broken_axis import BrokenAxis, Piece
+from dashboard.pictures.broken_axis import BrokenAxis
 from dashboard.pictures.markup import Table, clipped, figure, link, percent, plural, tag
-from dashboard.pictures.time_ruler import cut_band, ruler
+from dashboard.pictures.time_ruler import cut_band, cut_label, merged_spans, ruler
 from dashboard.state_vocabulary import look_of
 from shared.clock_text import clock_text
 from shared.duration_words import duration_text
@@ -48,7 +48,7 @@ def gantt(bars: Sequence[GanttBar], *, now: datetime, unbegun: int = 0) -> SafeS
     if not shown:
         return figure("gantt", "Timing", summary, table=Table((), ()))
     spans = [_span(bar, shown[0].begin, now) for bar in shown]
-    axis = BrokenAxis(_merged(spans), [])
+    axis = BrokenAxis(merged_spans(spans), [])
     height = _HEAD + len(shown) * _ROW + _FOOT
     names = tag(
         "svg",
@@ -59,7 +59,7 @@ def gantt(bars: Sequence[GanttBar], *, now: datetime, unbegun: int = 0) -> SafeS
         "svg",
         {"class": "gantt-area", "width": "100%", "height": height},
         *(cut_band(piece, height - _FOOT) for piece in axis.cuts),
-        *(_cut_label(piece) for piece in axis.cuts),
+        *(cut_label(piece) for piece in axis.cuts),
         *(_bar(bar, span, axis, place) for place, (bar, span) in enumerate(_zip(shown, spans))),
         ruler(axis, height),
     )
@@ -94,17 +94,6 @@ def _span(bar: GanttBar, origin: datetime, now: datetime) -> _Span:
     begin = (bar.begin - origin).total_seconds() * 1000
     end = ((bar.end or max(now, bar.begin)) - origin).total_seconds() * 1000
     return begin, max(begin, end)
-
-
-def _merged(spans: Sequence[_Span]) -> list[_Span]:
-    """Return the stretches in which at least one step was under way."""
-    found: list[_Span] = []
-    for begin, end in sorted(spans):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
-        else:
-            found.append((begin, end))
-    return found
 
 
 def _name(bar: GanttBar, span: _Span, place: int) -> SafeString:
@@ -151,12 +140,6 @@ def _bar(bar: GanttBar, span: _Span, axis: BrokenAxis, place: int) -> SafeString
             },
         ),
     )
-
-
-def _cut_label(piece: Piece) -> SafeString:
-    words = f"⋯ {duration_text(piece.end - piece.start)}"
-    middle = percent((piece.left + piece.right) / 2)
-    return tag("text", {"class": "cut-label at-middle", "x": middle, "y": 13}, words)
 
 
 def _summary(bars: Sequence[GanttBar], now: datetime, unbegun: int) -> str:

@@ -16,6 +16,8 @@ from django.utils.safestring import SafeString
 from dashboard.pictures.markup import Table, figure, joined, link, plural, tag
 
 _LEVELS = 5
+#: Hours whose counts differ by less than this factor have one quiet colour: nothing stands out.
+_EVEN, _EVEN_LEVEL = 1.25, 2
 _COLUMNS = 24
 _LEFT, _TOP = 96.0, 22.0
 _WIDTH, _HEIGHT = 30.0, 26.0
@@ -48,7 +50,9 @@ class DayRow:
 def heat_map(rows: Sequence[DayRow], *, complete: bool = True) -> SafeString:
     """Return the week, its legend and its table; counts that are not complete are lower bounds."""
     summary = _summary(rows, complete=complete)
-    strongest = max((cell.count for row in rows for cell in row.cells), default=0)
+    counts = [cell.count for row in rows for cell in row.cells if cell.count]
+    strongest = max(counts, default=0)
+    is_even = bool(counts) and strongest <= min(counts) * _EVEN
     first = next((cell for row in rows for cell in row.cells), None)
     width = _LEFT + _COLUMNS * _WIDTH
     height = _TOP + len(rows) * _HEIGHT
@@ -62,11 +66,16 @@ def heat_map(rows: Sequence[DayRow], *, complete: bool = True) -> SafeString:
             "data-roving": "",
         },
         _hours(),
-        *(_row(row, place, strongest, first) for place, row in enumerate(rows)),
+        *(_row(row, place, 0 if is_even else strongest, first) for place, row in enumerate(rows)),
     )
     scroll = tag("div", {"class": "picture-wide"}, drawing)
     return figure(
-        "heat-map", "The next 7 days", summary, scroll, _legend(strongest), table=_table(rows)
+        "heat-map",
+        "The next 7 days",
+        summary,
+        scroll,
+        _legend(strongest, least=min(counts) if is_even else 0),
+        table=_table(rows),
     )
 
 
@@ -123,17 +132,20 @@ def _cell(cell: HourCell, row: DayRow, y: float, strongest: int, *, in_order: bo
 
 
 def _level(count: int, strongest: int) -> int:
+    if not strongest:
+        return _EVEN_LEVEL
     # The root makes quiet hours visible beside a midnight of thousands.
     return max(1, math.ceil(math.sqrt(count / strongest) * _LEVELS))
 
 
-def _legend(strongest: int) -> SafeString:
+def _legend(strongest: int, *, least: int) -> SafeString:
+    """Return the keys; where ``least`` is given, one for a load that is nearly even."""
     if not strongest:
         return joined(())
     keys = []
-    low = 1
-    for level in range(1, _LEVELS + 1):
-        high = math.floor(strongest * (level / _LEVELS) ** 2)
+    low = least or 1
+    for level in (_EVEN_LEVEL,) if least else range(1, _LEVELS + 1):
+        high = strongest if least else math.floor(strongest * (level / _LEVELS) ** 2)
         if high < low:
             continue
         told = f"{low:,}" if low == high else f"{low:,}–{high:,}"

@@ -13,10 +13,16 @@ _NEARLY_FULL = 0.9
 
 
 def sparkline(
-    values: Sequence[int], *, label: str, name: str | None = None, summed: bool = True
+    values: Sequence[int],
+    *,
+    label: str,
+    name: str | None = None,
+    summed: bool = True,
+    bad: bool = False,
 ) -> SafeString:
     """Return a line of counts, oldest first; ``label`` names them, like "Failures in 24 h".
 
+    ``bad`` counts have the colour of failures, all others a neutral one.
     ``name`` is the name of its numbers on the page, by which a recount finds them. Levels, like
     requests in flight, are not ``summed``.
     """
@@ -34,7 +40,7 @@ def sparkline(
     return tag(
         "svg",
         {
-            "class": "sparkline",
+            "class": "sparkline spark-bad" if bad else "sparkline",
             "viewBox": f"0 0 {number(_WIDTH)} {number(_HEIGHT)}",
             "preserveAspectRatio": "none",
             "role": "img",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.broken_axis import BrokenAxis, Piece
@@ -11,7 +13,7 @@ from shared.duration_words import duration_text
 _SHARE = 0.3
 
 
-def cut_band(piece: Piece, height: int) -> SafeString:
+def cut_band(piece: Piece, height: float) -> SafeString:
     """Return the band over all rows that marks a wait as cut short."""
     width = percent(piece.right - piece.left)
     return tag(
@@ -20,7 +22,25 @@ def cut_band(piece: Piece, height: int) -> SafeString:
     )
 
 
-def ruler(axis: BrokenAxis, height: int) -> SafeString:
+def cut_label(piece: Piece) -> SafeString:
+    """Return how long the wait is that the band cuts short."""
+    words = f"⋯ {duration_text(piece.end - piece.start)}"
+    middle = percent((piece.left + piece.right) / 2)
+    return tag("text", {"class": "cut-label at-middle", "x": middle, "y": 13}, words)
+
+
+def merged_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the stretches that at least one span covers, in order."""
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def ruler(axis: BrokenAxis, height: float) -> SafeString:
     """Return a measure of round length for the uncut stretches."""
     length = _round_below(axis.milliseconds_per_axis * _SHARE)
     if not length:

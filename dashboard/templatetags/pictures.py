@@ -10,6 +10,7 @@ from django import template
 from dashboard.pictures.badge import state_badge
 from dashboard.pictures.budget import budget_bars
 from dashboard.pictures.dag import dag
+from dashboard.pictures.day_map import day_map
 from dashboard.pictures.delays import delay_histogram, delay_strip
 from dashboard.pictures.fires import fire_histogram
 from dashboard.pictures.gantt import gantt
@@ -19,7 +20,9 @@ from dashboard.pictures.run_grid import run_grid
 from dashboard.pictures.run_strip import run_strip
 from dashboard.pictures.small import gauge, sparkline
 from dashboard.pictures.state_path import state_path
+from dashboard.pictures.task_history import percentile_bars, share_text, success_bars
 from dashboard.pictures.throughput import throughput_bars
+from dashboard.pictures.timeline import timeline
 from dashboard.pictures.usage import usage_bars
 from dashboard.pictures.waterfall import waterfall
 from dashboard.state_vocabulary import look_of
@@ -45,10 +48,15 @@ for draw in (
     dag,
     gantt,
     run_grid,
+    success_bars,
+    percentile_bars,
+    day_map,
+    timeline,
 ):
     register.simple_tag(draw)
 
 register.filter("duration", duration_text)
+register.filter("share", share_text)
 
 
 @register.filter

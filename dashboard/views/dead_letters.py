@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.chosen_rows import letters_of
 from dashboard.fields import read_text
@@ -25,8 +26,12 @@ from executions.dead_letters.letters import (
     resolve_dead_letter,
     retry_dead_letter,
 )
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.querysets import DeadLetterQuerySet
+from insight.filter_language.conditions import Scope, letters_matching
+from insight.filter_language.fields import DEAD_LETTERS
+from insight.list_orders import DEAD_LETTER_ORDERS
 from insight.presentation.dead_letters import present_letter
 from insight.run_part import part_of
 from insight.statistics.history import dead_letter_sparklines
@@ -48,19 +53,27 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
     if default is not None:
         return redirect(default)
     query = read_filters(request, parameters_of(SavedList.DEAD_LETTERS))
+    asked = list_filter.read_filter(query, DEAD_LETTERS)
+    if answer := list_filter.added(request, query, asked):
+        return answer
     tenant = request.visitor.tenant.pk
     letters = DeadLetter.objects.for_tenant(tenant)
     found = letters_of(tenant, query)
+    found = letters_matching(found, asked.wanted, Scope(tenant, database_now()))
     by_cause = query["view"] == "groups" and query["state"] == "open"
     by_cause = by_cause and not query["error_signature"]
-    listed: dict[str, Any] = (
-        _groups(tenant, found)
-        if by_cause
-        else read_page(
-            found, query, present=_with_tasks, order=("-created_at", "-id"), counted=True
-        )
-    )
-    narrowed = {name: query[name] for name in _NARROWING if query[name]}
+    order = DEAD_LETTER_ORDERS[query["ordering"]]
+
+    def read() -> dict[str, Any]:
+        if by_cause:
+            return _groups(tenant, found)
+        return read_page(found, query, present=_with_tasks, order=order, counted=True)
+
+    nothing = {**list_filter.NO_ROWS, "groups": [], "letters": 0, "causes": 0}
+    listed = asked.read(read, order=query["ordering"], none=nothing)
+    # A bulk job knows a text and no other filter: it must not act on more than is counted here.
+    others, searched = asked.box.taking_text()
+    narrowed = {name: query[name] for name in (*_NARROWING, "filter") if query[name]}
     return render(
         request,
         "dashboard/dead_letters.html",
@@ -71,6 +84,9 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
             "narrowed": narrowed,
             "views": views_of(request, SavedList.DEAD_LETTERS),
             "look": look_of(request, SavedList.DEAD_LETTERS, query),
+            "list_filter": asked,
+            "acts_on_groups": not others.terms,
+            "searched": searched,
             "words": _resolutions(letters, query) if query["state"] == "resolved" else [],
             "task": Task.objects.filter(tenant_id=tenant, pk=query["task"]).first()
             if query["task"]

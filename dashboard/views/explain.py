@@ -32,6 +32,13 @@ _LONGEST = 1000
 _TONES = {"ran": "success", "runs": "info", "will_run": "info", "not_expected": "info"}
 #: The words of a check's mark; '' for a check that was not reached or does not apply.
 _MARKS = {True: "passed", False: "did not pass", None: ""}
+#: Mark of a check -> its class and its word in the overview of all conditions.
+_STATES = {
+    "passed": ("passed", "holds"),
+    "not yet": ("open", "not yet"),
+    "did not pass": ("failed", "does not hold"),
+    "": ("unasked", "not asked"),
+}
 
 
 @page(Role.VIEWER)
@@ -104,6 +111,7 @@ def _explained(
             "part": found.part,
             "tone": _tone(found),
             "blocker": _check(blocker, first=True) if blocker else None,
+            "matrix": [_condition(check, first=check is blocker) for check in found.checks],
             "asked": [check for check in shown if check["mark"]],
             "not_asked": [check for check in shown if not check["mark"]],
             "at": _local(found.asked_at),
@@ -130,6 +138,12 @@ def _check(check: Check, *, first: bool) -> dict[str, Any]:
         "fix": check.fix,
         "url": _url(check.fix) if check.fix else "",
     }
+
+
+def _condition(check: Check, *, first: bool) -> dict[str, Any]:
+    """Return a condition for the overview of all: its name, and whether it holds."""
+    state, word = _STATES["not yet" if check.not_yet else _MARKS[check.ok]]
+    return {"name": check.name.replace("_", " "), "state": state, "word": word, "first": first}
 
 
 def _url(fix: Fix) -> str:

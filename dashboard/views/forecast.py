@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -21,11 +21,14 @@ from insight.forecast.load import Forecast, forecast, present_hot_spots
 from shared.clock_text import local_time, minute_text, time_of_day, weekday_text
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import InstantError, format_instant, parse_instant
+from tasks.schedules.clock_days import days_of_changes
 from tasks.schedules.minutes import MINUTE
+from tasks.schedules.zones import find_zone
 from tenants.choices import Role
 
 _PARAMETERS = {"destination": text(max_length=260), "hour": instant()}
 _HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
 
 
 @page(Role.VIEWER)
@@ -114,15 +117,9 @@ def _local_hour(moment: datetime) -> tuple[date, int]:
 
 def _change_of(day: date) -> str:
     """Return the change of the clocks in the visitor's zone on a day, in words; else ""."""
-    zone = timezone.get_current_timezone()
-    first = datetime(day.year, day.month, day.day, tzinfo=zone)
-    after = day + timedelta(days=1)
-    last = datetime(after.year, after.month, after.day, tzinfo=zone)
-    change = (last.utcoffset() or timedelta()) - (first.utcoffset() or timedelta())
-    minutes = int(abs(change).total_seconds() // 60)
-    if not minutes:
-        return ""
-    return f"the clocks go {'forward' if change > timedelta() else 'back'} {minutes} minutes"
+    zone = find_zone(timezone.get_current_timezone_name())
+    noon = datetime.combine(day, time(12), zone.info)
+    return days_of_changes(zone, noon - 2 * _DAY, noon + 2 * _DAY).get(day, "")
 
 
 def _link(begin: datetime, destination: str | None) -> str:

@@ -15,6 +15,7 @@ from executions.ledger.objectives import CAUSES, Objective
 from executions.models import Execution
 from insight.presentation.objectives import target_of
 from insight.statistics.objectives import WINDOWS, Budget, ObjectiveState, objectives_of
+from insight.statistics.task_targets import START, TaskTargets, task_targets
 from tenants.choices import Role
 
 _TITLES: Mapping[Objective, tuple[str, str]] = {
@@ -38,6 +39,7 @@ def objectives(request: ConsoleRequest) -> HttpResponse:
         "at": found[0].budget.at,
         "windows": list(WINDOWS),
         "objectives": [_shown(one, kept) for one in found],
+        "tasks": [_task(one) for one in task_targets(request.visitor.tenant.pk)],
         "used": any(one.budget.whole.total for one in found),
     }
     return render(request, "dashboard/objectives.html", context)
@@ -74,6 +76,26 @@ def _shown(one: ObjectiveState, kept: set[UUID]) -> dict[str, Any]:
                 "example": cause.execution_id if cause.execution_id in kept else None,
             }
             for cause in one.causes
+        ],
+    }
+
+
+def _task(one: TaskTargets) -> dict[str, Any]:
+    return {
+        "id": one.task_id,
+        "name": one.name,
+        "figures": [
+            {
+                "words": "starts within" if figure.target == START else "ends within",
+                "seconds": f"{figure.seconds:g} s",
+                "total": figure.total,
+                "bad": figure.bad,
+                "left": part_text(max(0.0, figure.left)),
+                "overspent": figure.left < 0,
+                "rate": f"{figure.burn_rate:,.2f}",
+                "fast": figure.burn_rate > 1,
+            }
+            for figure in one.figures
         ],
     }
 

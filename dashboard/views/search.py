@@ -1,55 +1,57 @@
-"""The search field: an id jumps to its page, a word finds tasks, executions and pages by name."""
+"""The search page, and the answers of the command palette: pages and tasks by name, rows by id."""
 
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 
 from dashboard.access import ConsoleRequest, page
-from dashboard.context import PLACES
-from executions.models import DeadLetter, Execution
-from tasks.models import Task
+from dashboard.palette import (
+    MAX_QUERY,
+    find_by_id,
+    id_in,
+    matching_pages,
+    matching_tasks,
+    pages_of,
+    shown_task,
+)
 from tenants.choices import Role
-
-_LIMIT = 8
-_MAX_QUERY = 200
 
 
 @page(Role.VIEWER)
 def search(request: ConsoleRequest) -> HttpResponse:
-    """Open the page of an id, else list the matches; a fragment for the field itself."""
-    query = request.GET.get("q", "").replace("\0", "").strip()[:_MAX_QUERY]
-    as_you_type = request.headers.get("HX-Request") == "true"
-    target = _place_of_id(request, query)
-    if target and not as_you_type:
-        return redirect(target)
-    found: dict[str, Any] = {"query": query, "jump": target, "pages": [], "tasks": []}
-    if query and not target:
-        found["pages"] = [
-            {"label": place.label, "url": reverse(f"dashboard:{place.name}")}
-            for place in PLACES
-            if query.lower() in place.label.lower()
-        ]
-        tasks = Task.objects.for_tenant(request.visitor.tenant.pk).matching(query)
-        found["tasks"] = list(tasks.order_by("-created_at", "-id")[:_LIMIT])
-    template = "_search_results.html" if as_you_type else "search.html"
-    return render(request, f"dashboard/{template}", found)
+    """Open the page of an id, else list the matches; as JSON for the palette, which opens nothing.
+
+    Without a query the palette gets the pages that the visitor may open.
+    """
+    query = request.GET.get("q", "").replace("\0", "").strip()[:MAX_QUERY]
+    wanted, tenant = id_in(query), request.visitor.tenant.pk
+    found = None if wanted is None else find_by_id(tenant, wanted)
+    answer: HttpResponse
+    if request.headers.get("Accept") == "application/json":
+        answer = JsonResponse(_for_palette(request, query, found))
+    elif found is not None:
+        answer = redirect(found.url)
+    else:
+        asked = query if query and wanted is None else ""
+        listed = {
+            "query": query,
+            "wanted": wanted,
+            "pages": matching_pages(request.visitor, asked) if asked else [],
+            "tasks": [shown_task(one) for one in matching_tasks(tenant, asked)] if asked else [],
+        }
+        answer = render(request, "dashboard/search.html", listed)
+    patch_vary_headers(answer, ["Accept"])
+    return answer
 
 
-def _place_of_id(request: ConsoleRequest, text: str) -> str:
-    try:
-        wanted = UUID(text)
-    except ValueError:
-        return ""
-    tenant = request.visitor.tenant.pk
-    if Task.objects.for_tenant(tenant).filter(pk=wanted).exists():
-        return reverse("dashboard:task", args=[wanted])
-    if Execution.objects.for_tenant(tenant).filter(pk=wanted).exists():
-        return reverse("dashboard:execution", args=[wanted])
-    if DeadLetter.objects.for_tenant(tenant).filter(pk=wanted).exists():
-        return reverse("dashboard:dead_letter", args=[wanted])
-    return ""
+def _for_palette(request: ConsoleRequest, query: str, found: Any) -> dict[str, Any]:
+    if not query:
+        return {"pages": pages_of(request.visitor)}
+    if found is not None:
+        return {"found": found._asdict(), "tasks": []}
+    tasks = matching_tasks(request.visitor.tenant.pk, query)
+    return {"found": None, "tasks": [shown_task(one) for one in tasks]}

@@ -108,6 +108,7 @@ def save(request: ConsoleRequest) -> Done:
         "quiet_from": _time(request, "quiet_from"),
         "quiet_to": _time(request, "quiet_to"),
         "quiet_except_final": "quiet_except_final" in form,
+        "digest_minutes": _minutes(request),
     }
     member = visitor.membership.pk
     kept = update_preference(visitor.tenant.pk, member, changes, actor=visitor.actor)
@@ -167,6 +168,14 @@ def save_provider(request: ConsoleRequest) -> Done:
 def _change_tenant(request: ConsoleRequest, changes: dict[str, Any]) -> None:
     visitor, version = request.visitor, read_version(request)
     change_tenant(visitor.tenant.pk, changes, actor=visitor.actor, expected_version=version)
+
+
+def _minutes(request: ConsoleRequest) -> int:
+    text = request.POST.get("digest_minutes", "").strip() or "0"
+    if not re.fullmatch("[0-9]{1,5}", text):
+        message = "Give the minutes as a whole number, such as 60."
+        raise InvalidInput([FieldError("#/digest_minutes", "invalid", message)])
+    return int(text)
 
 
 def _time(request: ConsoleRequest, name: str) -> time | None:

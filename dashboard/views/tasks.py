@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.list_doors import look_of
@@ -20,6 +21,7 @@ from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
 from dashboard.saved_views import default_address, parameters_of, views_of
 from dashboard.target_words import describe_target
+from events.audit.listing import list_entries, order_of
 from executions.changes import changing
 from executions.choices import Status
 from executions.gate.key_list import key_of
@@ -27,9 +29,14 @@ from executions.loop.clocks import database_now
 from executions.models import Execution, Pool
 from executions.triggering.triggers import run_task
 from insight.explain.evidence import end_of_pause, standing_pause_of
+from insight.filter_language.conditions import Scope, tasks_matching
+from insight.filter_language.fields import TASKS
+from insight.list_orders import TASK_ORDERS, in_order
+from insight.presentation.audit import present_entry
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips
 from insight.task_fires import fires_of
+from notifications.models import Alert
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.budgets.keeping import present_use
@@ -43,10 +50,14 @@ from tasks.transitions import Pause
 from tasks.validation.bodies import StatusChange
 from tenants.choices import Role, SavedList
 
-_FILTERS = ("status", "type", "label", "owner", "destination", "q")
+_FILTERS = ("filter", "status", "type", "label", "owner", "destination", "q")
 _FIRES = 10
 _RUNS = 30
 _REVISIONS = 10
+#: Alerts, and audit entries, that the page of a task shows.
+_LINES = 5
+#: Alerts of the tenant among which those of a task are looked for.
+_ALERTS = 500
 #: Choices of the pause form, in hours; empty is until resumed.
 PAUSES = (
     ("", "until I resume it"),
@@ -58,19 +69,28 @@ PAUSES = (
 
 @page(Role.VIEWER)
 def tasks(request: ConsoleRequest) -> HttpResponse:
-    """List tasks, newest first, each with its latest runs."""
+    """List tasks, newest first unless asked otherwise, each with its latest runs."""
     default = default_address(request, SavedList.TASKS)
     if default is not None:
         return redirect(default)
     query = read_filters(request, parameters_of(SavedList.TASKS))
+    asked = list_filter.read_filter(query, TASKS)
+    if answer := list_filter.added(request, query, asked):
+        return answer
     tenant = request.visitor.tenant.pk
+    order = TASK_ORDERS[query["ordering"]]
     found = Task.objects.for_tenant(tenant).filtered(query)
-    listed = read_page(
-        found,
-        query,
-        present=_listed,
-        order=("-created_at", "-id"),
-        counted=query["destination"] is not None,
+    found = tasks_matching(found, asked.wanted, Scope(tenant, database_now()))
+    listed = asked.read(
+        lambda: read_page(
+            in_order(found, order),
+            query,
+            present=_listed,
+            order=order,
+            counted=query["destination"] is not None,
+        ),
+        order=query["ordering"],
+        none=dict(list_filter.NO_ROWS),
     )
     strips = run_strips(tenant, [UUID(row["id"]) for row in listed["rows"]], _RUNS)
     for row in listed["rows"]:
@@ -81,13 +101,8 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
         {
             **listed,
             "query": query,
-            "statuses": [
-                {"label": "All", "value": "", "here": not query["status"]},
-                *(
-                    {"label": name.title(), "value": name, "here": name in (query["status"] or [])}
-                    for name in TaskStatus.values
-                ),
-            ],
+            "list_filter": asked,
+            "statuses": asked.chips("status"),
             "filtered": any(query[name] for name in _FILTERS),
             "views": views_of(request, SavedList.TASKS),
             "look": look_of(request, SavedList.TASKS, query),
@@ -132,6 +147,8 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
                 "payload": version_of(payload_text),
                 "definition": version_of(definition_text),
             },
+            "alerts": _alerts(tenant, task_id),
+            "audit": _audit(request, task_id),
             "pauses": PAUSES,
             "is_paused": found.status == TaskStatus.PAUSED,
             "paused_pool": _paused_pool(tenant, shown["target"]),
@@ -215,6 +232,26 @@ def rollback(request: ConsoleRequest, task_id: UUID) -> Done:
 
     changing.edit_task(visitor.tenant.pk, task_id, edit, actor=visitor.actor)
     return Done(f"Version {version} is in force again, as a new version.")
+
+
+def _alerts(tenant: UUID, task_id: UUID) -> list[Alert]:
+    """Return the latest alerts about the task among the newest of the tenant.
+
+    Index alerts_of_tenant_idx, and of each of these the key of its tasks.
+    """
+    newest = Alert.objects.filter(tenant_id=tenant).order_by("-created_at", "-id")
+    known = newest.values("pk")[:_ALERTS]
+    found = Alert.objects.filter(pk__in=known, tasks__task_id=task_id)
+    return list(found.order_by("-last_at", "-id")[:_LINES])
+
+
+def _audit(request: ConsoleRequest, task_id: UUID) -> list[dict[str, Any]]:
+    """Return the latest audit entries about the task, for who may read the audit log."""
+    if not request.visitor.may_edit:
+        return []
+    filters = {"object_kind": "task", "object_id": str(task_id)}
+    entries = list_entries(request.visitor.tenant.pk, filters).order_by(*order_of(filters))
+    return [present_entry(entry) for entry in entries[:_LINES]]
 
 
 def _paused_pool(tenant: UUID, target: Mapping[str, Any]) -> str:

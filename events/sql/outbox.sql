@@ -10,6 +10,17 @@ FROM unnest(%(subjects)s::uuid[], %(tasks)s::uuid[]) AS e (subject_id, task_id)
 WHERE to_regclass('events_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'))
       IS NOT NULL
 
+-- name: append_each
+-- Appends events as append does, each with a tenant, a name and data of its own.
+INSERT INTO events (id, tenant_id, name, subject_id, task_id, data)
+SELECT ((SELECT left(uuidv7()::text, 28))
+        || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
+       e.tenant_id, e.name, e.subject_id, e.task_id, e.data
+FROM unnest(%(tenants)s::uuid[], %(names)s::text[], %(subjects)s::uuid[], %(tasks)s::uuid[],
+            %(data)s::jsonb[]) AS e (tenant_id, name, subject_id, task_id, data)
+WHERE to_regclass('events_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'))
+      IS NOT NULL
+
 -- name: begin
 -- Starts a new consumer at the oldest transaction that still runs. Keeps an existing cursor.
 INSERT INTO event_cursors (consumer, xid, event_id, read_at)

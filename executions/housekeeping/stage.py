@@ -7,7 +7,14 @@ from datetime import timedelta
 
 from executions.housekeeping import worker_history
 from executions.ledger import days as ledger
-from executions.ledger import minute_stats, objectives, retention, tenant_retention, usage_days
+from executions.ledger import (
+    minute_stats,
+    objectives,
+    retention,
+    task_targets,
+    tenant_retention,
+    usage_days,
+)
 from executions.loop.clocks import database_now
 from executions.models import ShareMinute, UnownedStretch
 from shared.conf import conf
@@ -36,7 +43,7 @@ def run_once() -> dict[str, int]:
         "minutes_dropped": minute_stats.prune(minutes_before),
         "usage_days_dropped": usage_days.prune(now),
         "objective_rows_folded": objectives.fold(now),
-        "objective_rows_dropped": objectives.prune(now),
+        "objective_rows_dropped": objectives.prune(now) + task_targets.prune(now),
         "share_minutes": ShareMinute.objects.filter(minute__lt=now - _SHARES_KEPT).delete()[0],
         "keys": expired,
         "secret_uses": forget_ended(),

@@ -17,6 +17,7 @@ from executions.models.partition_lease import PartitionLease
 from executions.models.pool import Pool
 from executions.models.scheduler_node import SchedulerNode
 from executions.models.share_minute import ShareMinute
+from executions.models.target_day import TargetDay
 from executions.models.unowned_stretch import UnownedStretch
 from executions.models.usage_day import UsageDay
 from executions.models.worker_hour import WorkerHour
@@ -41,6 +42,7 @@ __all__ = [
     "Pool",
     "SchedulerNode",
     "ShareMinute",
+    "TargetDay",
     "UnownedStretch",
     "UsageDay",
     "WorkerHour",

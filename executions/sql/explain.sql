@@ -5,6 +5,13 @@ SELECT l.owner, l.epoch, least(l.expires_at, n.lease_expires_at), n.name, n.hear
 FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
 WHERE l.partition = %(partition)s
 
+-- name: partitions
+-- Returns the same of several partitions, each with its number. Primary keys.
+SELECT l.partition, l.owner, l.epoch, least(l.expires_at, n.lease_expires_at), n.name,
+       n.heartbeat_at
+FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
+WHERE l.partition = ANY(%(partitions)s::integer[])
+
 -- name: before_in_line
 -- Counts executions that wait at the same gate and came before. Index open_executions_gated_idx.
 SELECT count(*) FROM open_executions e

@@ -48,3 +48,16 @@ WITH old AS MATERIALIZED (
     GROUP BY 1, 2, 3, 4, 5
 )
 SELECT count(*) FROM gone
+
+-- name: add_targets
+-- Adds to the counts of tasks by day. One session at a time does it, the one that holds the
+-- alerter's cursor. Primary key of target_days.
+INSERT INTO target_days AS k (task_id, tenant_id, day, starts, late, runs, long)
+SELECT c.task_id, c.tenant_id, c.day, c.starts, c.late, c.runs, c.long
+FROM unnest(%(tasks)s::uuid[], %(tenants)s::uuid[], %(days)s::date[], %(starts)s::bigint[],
+            %(late)s::bigint[], %(runs)s::bigint[], %(long)s::bigint[])
+     AS c (task_id, tenant_id, day, starts, late, runs, long)
+ORDER BY c.task_id, c.day
+ON CONFLICT (task_id, day) DO UPDATE
+SET starts = k.starts + excluded.starts, late = k.late + excluded.late,
+    runs = k.runs + excluded.runs, long = k.long + excluded.long

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from insight.explain.estimates import EstimateError
 from insight.run_part import RunPart
 from shared.clock_text import clock_text
 from shared.instants import format_instant
@@ -110,6 +111,10 @@ class Explanation:
     verdict: str
     checks: Sequence[Check]
     estimated_start: datetime | None
+    #: Why there is no estimate of a start that is waited for; "" otherwise.
+    no_estimate: str = ""
+    #: How far the task's latest starts were from estimates like this one, where that is known.
+    estimate_error: EstimateError | None = None
     #: The run of a workflow that it is a part of.
     part: RunPart | None = None
 
@@ -133,7 +138,15 @@ def present_explanation(found: Explanation) -> dict[str, Any]:
         "checks": [_check(check) for check in found.checks],
         "first_blocker": blocker.name if blocker else None,
         "estimated_start": format_instant(found.estimated_start) if found.estimated_start else None,
+        "no_estimate": found.no_estimate or None,
+        "estimate_error_ms": _error(found.estimate_error),
     }
+
+
+def _error(found: EstimateError | None) -> dict[str, float | int] | None:
+    return (
+        None if found is None else {"p50": found.p50_ms, "p90": found.p90_ms, "count": found.count}
+    )
 
 
 def _check(check: Check) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from executions.choices import OPEN, Status
 from executions.models import BulkJob, Execution
 from insight.explain.answer import Check, Explanation, capitalised, spell, told
 from insight.explain.checks import run_checks
+from insight.explain.estimates import error_of, is_by_due_time, why_none
 from insight.explain.evidence import Situation
 from insight.explain.lateness import why_late
 from insight.explain.timetable import FIRST, LAST, Timetable, occurrence_at
@@ -77,6 +78,8 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
     if asked_at != found.at:
         verdict = f"The nearest expected instant is {told(found.at)}. {verdict}"
     row = found.row
+    estimate = _estimate(found, state, held_up_by)
+    waits = state in ("will_run", "waits")
     return Explanation(
         task_id=found.task.pk,
         task_name=found.task.name,
@@ -86,7 +89,9 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
         state=state,
         verdict=verdict,
         checks=checks,
-        estimated_start=_estimate(found, state, held_up_by),
+        estimated_start=estimate,
+        no_estimate=why_none(held_up_by) if waits and estimate is None else "",
+        estimate_error=error_of(found.task) if is_by_due_time(estimate, held_up_by) else None,
         part=found.part,
     )
 

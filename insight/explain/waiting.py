@@ -45,16 +45,17 @@ def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, An
     check = first_to_wait_for(Situation(task, execution.scheduled_for, now, execution))
     if check is None:
         unhanded = "scheduler" if execution.pool == WORKFLOW_POOL else "worker"
-        what = _gate(task) if execution.gated else unhanded
+        what = place_word(task) if execution.gated else unhanded
         return {"what": what, "until": None, "detail": "No check stops it any more."}
     until = format_instant(check.until) if check.until else None
     return {"what": _what(check, task), "until": until, "detail": check.evidence}
 
 
 def _what(check: Check, task: Task) -> str:
-    return _gate(task) if check.name == "overlap" else _WHAT.get(check.name, "worker")
+    return place_word(task) if check.name == "overlap" else _WHAT.get(check.name, "worker")
 
 
-def _gate(task: Task) -> str:
+def place_word(task: Task) -> str:
+    """Return the word of ``WAITS_FOR`` for a row at the gate, by the policy of its task."""
     allowed = task.schedule.get("overlap_policy", "allow") == "allow"
     return "max_concurrent" if allowed else "overlap"

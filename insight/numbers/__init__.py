@@ -7,7 +7,7 @@ have a catalogue of their own, ``insight/metrics/catalogue.py``.
 
 from __future__ import annotations
 
-from insight.numbers import of_jobs, of_limits, of_processes, of_work
+from insight.numbers import of_jobs, of_limits, of_processes, of_work, one_task
 from insight.numbers.number import Number
 
 #: Title of each part of the page -> its numbers.
@@ -16,6 +16,7 @@ PARTS: dict[str, tuple[Number, ...]] = {
     "What has ended": of_work.ENDED,
     "Objectives": of_work.OBJECTIVES,
     "Executions, dead letters and alerts": of_work.ROWS,
+    "One task": one_task.TASKS,
     "Limits, pools and the forecast": of_limits.LIMITS,
     "Bulk jobs and workflows": of_jobs.JOBS,
     "What is kept": of_jobs.KEPT,

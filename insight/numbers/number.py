@@ -8,6 +8,7 @@ NOW = "this moment"
 HOUR = "the last 60 minutes: the one under way and the 59 before it"
 DAY = "a day in UTC; of today what has ended so far"
 ALWAYS = "since its beginning"
+OF_TARGETS = "30 days in UTC up to today, since the task has a target"
 OF_BUDGET = "30 days up to now, from a full hour; for a burn rate its window"
 
 EXACT = "exact"

@@ -203,7 +203,7 @@ KEPT = (
         "Rows that the command changed, and rows that it could not change.",
         _ONE,
         EXACT,
-        (),
+        ("ImportSummary.new", "ImportSummary.unchanged", "ImportSummary.refused"),
         (),
         (
             *("* done", "* failed", "accounts-* sessions_ended", "tenant-export rows.*"),

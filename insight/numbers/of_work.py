@@ -11,6 +11,7 @@ from insight.numbers.number import (
     HOUR,
     NOW,
     OF_BUDGET,
+    OF_TARGETS,
     RECORDED,
     SCANNED,
     TO_10_000,
@@ -246,6 +247,40 @@ OBJECTIVES = (
         "computed from the total and those that missed it within the window",
         ("BurnRate.burn_rate",),
     ),
+    Number(
+        "target.total",
+        "Executions of a task that count for its own target while it had one: instants of its "
+        "schedule that began, or runs that ended.",
+        OF_TARGETS,
+        "exact, some seconds late",
+        ("TargetFigures.total",),
+        ("target.total",),
+    ),
+    Number(
+        "target.bad",
+        "Those that began later, or took longer, than the target.",
+        OF_TARGETS,
+        "exact, some seconds late",
+        ("TargetFigures.bad",),
+        ("target.bad",),
+    ),
+    Number(
+        "target.left",
+        "The part of one in a thousand of them that has not missed the target; below 0 where more "
+        "did.",
+        OF_TARGETS,
+        "computed from the total and those that missed it; the console shows 0 for less",
+        ("TargetFigures.budget_left",),
+        ("target.left",),
+    ),
+    Number(
+        "target.burn_rate",
+        "How many times as fast as one in a thousand the target was missed; 0 where nothing ran.",
+        "today in UTC",
+        "computed from the total and those that missed it within the day",
+        ("TargetFigures.burn_rate",),
+        ("target.burn_rate",),
+    ),
 )
 ROWS = (
     Number(
@@ -279,6 +314,14 @@ ROWS = (
         ("Pagination.total",),
         ("executions.total", "tasks.total", "letters.total"),
         ("* total", "archive-read total"),
+    ),
+    Number(
+        "list.of_state",
+        "Executions of the list in one state, under its other filters.",
+        "the loading of the page",
+        "exact to 10,000, which says at least that; left out where counting takes over 250 ms",
+        (),
+        ("executions.facet",),
     ),
     Number(
         "letters.open",

@@ -7,6 +7,7 @@ from typing import Any
 
 from executions.ledger.objectives import BUDGET_DAYS, ONE_BAD_IN, Objective
 from insight.statistics.objectives import WINDOWS, Budget, ObjectiveState, Spent
+from insight.statistics.task_targets import TaskTargets
 from shared.instants import format_instant
 
 
@@ -22,6 +23,28 @@ def present_objectives(found: Sequence[ObjectiveState]) -> dict[str, Any]:
         "window_days": BUDGET_DAYS,
         "objectives": [_state(one) for one in found],
     }
+
+
+def present_targets(found: Sequence[TaskTargets]) -> list[dict[str, Any]]:
+    """Return the targets of tasks, and how they were kept."""
+    return [
+        {
+            "task_id": str(one.task_id),
+            "name": one.name,
+            "targets": [
+                {
+                    "target": figure.target,
+                    "seconds": figure.seconds,
+                    "total": figure.total,
+                    "bad": figure.bad,
+                    "budget_left": figure.left,
+                    "burn_rate": figure.burn_rate,
+                }
+                for figure in one.figures
+            ],
+        }
+        for one in found
+    ]
 
 
 def _state(one: ObjectiveState) -> dict[str, Any]:

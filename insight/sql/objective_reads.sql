@@ -42,3 +42,29 @@ WHERE b.tenant_id = ANY(%(tenants)s::uuid[]) AND b.at >= %(oldest)s::timestamptz
 GROUP BY b.objective, b.cause
 HAVING sum(b.bad) > 0
 ORDER BY 3 DESC, 2
+
+-- name: targets_of
+-- Returns the tasks of a tenant that have targets, or one of them, with what they counted in some
+-- days and on the last of these, those that missed most first. Index target_days_of_tenant_idx, or
+-- the primary key of target_days; index task_revisions_targets_idx.
+SELECT s.id, s.name, (r.definition #>> '{targets,start_within_seconds}')::float8,
+       (r.definition #>> '{targets,max_duration_seconds}')::float8,
+       d.starts, d.late, d.runs, d.long, d.day_starts, d.day_late, d.day_runs, d.day_long
+FROM (
+    SELECT t.task_id, sum(t.starts)::bigint AS starts, sum(t.late)::bigint AS late,
+           sum(t.runs)::bigint AS runs, sum(t.long)::bigint AS long,
+           coalesce(sum(t.starts) FILTER (WHERE t.day = o.today), 0)::bigint AS day_starts,
+           coalesce(sum(t.late) FILTER (WHERE t.day = o.today), 0)::bigint AS day_late,
+           coalesce(sum(t.runs) FILTER (WHERE t.day = o.today), 0)::bigint AS day_runs,
+           coalesce(sum(t.long) FILTER (WHERE t.day = o.today), 0)::bigint AS day_long
+    FROM target_days t
+    CROSS JOIN (SELECT (%(now)s::timestamptz AT TIME ZONE 'UTC')::date AS today) AS o
+    WHERE t.tenant_id = %(tenant)s AND t.day > o.today - %(days)s::integer
+      AND (%(task)s::uuid IS NULL OR t.task_id = %(task)s)
+    GROUP BY t.task_id
+) AS d
+JOIN tasks s ON s.id = d.task_id AND s.deleted_at IS NULL
+JOIN task_revisions r ON r.task_id = s.id AND r.version = s.version AND r.definition ? 'targets'
+WHERE r.definition -> 'targets' <> 'null'
+ORDER BY d.late + d.long DESC, s.name, s.id
+LIMIT %(most)s

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass
+from uuid import UUID
 
 from delivery.signing import parse_secret
 from events.feed import FeedPage, read_page
@@ -112,7 +113,7 @@ def _prepared(subscription: EventSubscription) -> _Work | None:
             types=subscription.types,
             limit=_PAGE,
         )
-        secrets = _secrets_of(subscription)
+        secrets = signing_keys_of(subscription.tenant_id)
     except UrlError as error:
         _pause(subscription, SubscriptionPause.URL_FORBIDDEN, error.message)
     except DecryptionFailed:
@@ -179,7 +180,7 @@ def _pause(
     )
 
 
-def _secrets_of(subscription: EventSubscription) -> list[bytes]:
-    tenant_id = subscription.tenant_id
+def signing_keys_of(tenant_id: UUID) -> list[bytes]:
+    """Return the keys that sign a tenant's webhooks; raise DecryptionFailed."""
     sealed = active_signing_secrets([tenant_id]).get(tenant_id, [])
     return [parse_secret(open_signing_secret(one, tenant_id)) for one in sealed]

@@ -8,6 +8,7 @@ from notifications.models.alert_mute import AlertMute
 from notifications.models.alert_rule import AlertRule, RuleMinute
 from notifications.models.delivery import Delivery
 from notifications.models.event_subscription import EventSubscription
+from notifications.models.maintenance_window import MaintenanceWindow
 from notifications.models.notification_preference import NotificationPreference
 from notifications.models.push_subscription import PushSubscription
 
@@ -20,6 +21,7 @@ __all__ = [
     "AlertTask",
     "Delivery",
     "EventSubscription",
+    "MaintenanceWindow",
     "NotificationPreference",
     "PushSubscription",
     "RuleMinute",

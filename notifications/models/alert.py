@@ -21,6 +21,7 @@ class Alert(models.Model):
     has to decide on a notice or close the alert. ``recovered_at`` says since when the condition
     no longer holds; an alert that only became quiet has none. ``flaps`` counts how often it came
     back after that. ``ends_at`` is when the condition ends by itself, as a budget's period does.
+    ``held_until`` is the end of the maintenance window that held back its last notice.
     ``urgent`` alerts reach members in their quiet hours. An acknowledged alert goes on counting,
     and its next notice is that of its end.
     """
@@ -51,6 +52,7 @@ class Alert(models.Model):
     last_notified_at = models.DateTimeField(null=True)
     next_notice_at = models.DateTimeField(null=True)
     muted_until = models.DateTimeField(null=True)
+    held_until = models.DateTimeField(null=True)
     recovered_at = models.DateTimeField(null=True)
     flaps = models.PositiveIntegerField(default=0, db_default=0)
     ends_at = models.DateTimeField(null=True)

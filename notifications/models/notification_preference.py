@@ -26,7 +26,8 @@ class NotificationPreference(models.Model):
     Quiet hours run from ``quiet_from`` to ``quiet_to`` in ``timezone``, also over midnight, and
     suppress e-mail and push; with ``quiet_except_final`` final failures still go out.
     ``email_address`` is used once its owner has confirmed it; ``confirmed_email_address`` is the
-    last one that was.
+    last one that was. With ``digest_minutes`` e-mail about alerts that are not urgent is gathered
+    for that long and sent as one message; 0 sends each at once.
     """
 
     membership = models.OneToOneField(
@@ -41,6 +42,7 @@ class NotificationPreference(models.Model):
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_to = models.TimeField(null=True, blank=True)
     quiet_except_final = models.BooleanField(default=True)
+    digest_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)
     muted_until = models.DateTimeField(null=True, blank=True)
     muted_task_ids = ArrayField(models.UUIDField(), default=list, blank=True)
     updated_at = models.DateTimeField(db_default=Now())

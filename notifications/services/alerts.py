@@ -9,6 +9,7 @@ from django.db import transaction
 
 from events import audit
 from executions.loop.clocks import database_now
+from notifications.alert_events import CHANGED, append_alert_events
 from notifications.models import Alert, AlertMute
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
@@ -38,6 +39,7 @@ def mute_alert(tenant_id: UUID, alert_id: UUID, *, minutes: int, actor: Actor) -
         # The alerter checks it now, and again when the mute ends.
         alert.next_notice_at = now
     alert.save(update_fields=["muted_until", "next_notice_at"])
+    append_alert_events(CHANGED, [alert])
     audit.record(tenant_id, actor, "alert.muted", "alert", alert_id, after={"minutes": minutes})
     return alert
 
@@ -62,6 +64,7 @@ def acknowledge_alert(
     # The alerter checks it now: what was kept back is told, or the next check is put off.
     alert.next_notice_at = now
     alert.save(update_fields=["acknowledged_at", "acknowledged_by", "next_notice_at"])
+    append_alert_events(CHANGED, [alert])
     facts = {"acknowledged": acknowledged}
     audit.record(tenant_id, actor, "alert.acknowledged", "alert", alert_id, after=facts)
     return alert
@@ -82,6 +85,7 @@ def assign_alert(tenant_id: UUID, alert_id: UUID, *, member_id: int | None, acto
     before = {"member": alert.assignee_id}
     alert.assignee_id = member_id
     alert.save(update_fields=["assignee"])
+    append_alert_events(CHANGED, [alert])
     facts = {"member": member_id}
     audit.record(tenant_id, actor, "alert.assigned", "alert", alert_id, before, facts)
     return alert

@@ -25,10 +25,19 @@ from tenants.models import Membership
 #: The fields that a member may change, as the API names them.
 CHANGEABLE = (
     *("email_events", "push_events", "console_events", "email_address", "timezone"),
-    *("quiet_from", "quiet_to", "quiet_except_final", "muted_until", "muted_task_ids"),
+    *(
+        "quiet_from",
+        "quiet_to",
+        "quiet_except_final",
+        "digest_minutes",
+        "muted_until",
+        "muted_task_ids",
+    ),
 )
 _EVENTS = ("email_events", "push_events", "console_events")
 _MOST_MUTED_TASKS = 1000
+#: E-mail is gathered for a day at most.
+MOST_DIGEST_MINUTES = 1440
 
 
 def get_membership(tenant_id: UUID, member_id: int) -> Membership:
@@ -125,6 +134,9 @@ def _check(preference: NotificationPreference, changes: Mapping[str, Any]) -> No
     if len(preference.muted_task_ids) > _MOST_MUTED_TASKS:
         message = f"At most {_MOST_MUTED_TASKS} tasks."
         errors.append(FieldError("#/muted_task_ids", "too_many", message))
+    if not 0 <= preference.digest_minutes <= MOST_DIGEST_MINUTES:
+        message = f"Give 0 to {MOST_DIGEST_MINUTES} minutes."
+        errors.append(FieldError("#/digest_minutes", "out_of_range", message))
     if errors:
         raise InvalidInput(errors, errors[0].message)
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypedDict
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from events import audit
+from notifications.alert_events import CLOSED, append_alert_events
 from notifications.alert_kinds import KINDS, Number
+from notifications.built_in_rules import built_in_id
 from notifications.choices import AlertKind, RuleScope
 from notifications.models import Alert, AlertRule, RuleMinute
 from shared.actor import Actor
@@ -153,7 +155,7 @@ def _built_in(tenant_id: UUID, kind: str) -> AlertRule:
     facts = KINDS[kind]
     times: dict[str, Any] = {"created_at": None, "updated_at": None}
     return AlertRule(
-        id=_built_in_id(tenant_id, kind),
+        id=built_in_id(tenant_id, kind),
         tenant_id=tenant_id,
         name=AlertKind(kind).label,
         kind=kind,
@@ -165,14 +167,9 @@ def _built_in(tenant_id: UUID, kind: str) -> AlertRule:
     )
 
 
-def _built_in_id(tenant_id: UUID, kind: str) -> UUID:
-    """Return the id that a tenant's built-in rule of a kind has with and without a row."""
-    return uuid5(tenant_id, f"alert_rule:{kind}")
-
-
 def _built_in_called(tenant_id: UUID, rule_id: UUID) -> AlertRule:
     for kind, facts in KINDS.items():
-        if facts.built_in and _built_in_id(tenant_id, kind) == rule_id:
+        if facts.built_in and built_in_id(tenant_id, kind) == rule_id:
             return _built_in(tenant_id, kind)
     raise NotFound("There is no such alert rule.")
 
@@ -200,8 +197,10 @@ def _close_alerts(rule: AlertRule) -> None:
     found = Alert.objects.filter(
         tenant_id=rule.tenant_id, kind=rule.kind, closed_at__isnull=True, **of_rule
     )
-    locked = found.select_for_update(no_key=True).order_by("id").values_list("id", flat=True)
-    Alert.objects.filter(id__in=list(locked)).update(closed_at=Now(), next_notice_at=None)
+    locked = list(found.select_for_update(no_key=True).order_by("id"))
+    ids = [alert.pk for alert in locked]
+    Alert.objects.filter(id__in=ids).update(closed_at=Now(), next_notice_at=None)
+    append_alert_events(CLOSED, locked)
 
 
 def _apply(rule: AlertRule, given: RuleFields) -> None:

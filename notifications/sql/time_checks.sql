@@ -1,8 +1,9 @@
--- name: tenants_with_start_targets
--- Returns the tenants that have a task with a target of its start, or had one in an earlier version.
+-- name: tenants_with_targets
+-- Returns the tenants that have a task with a target, or had one in an earlier version.
 -- Keep the subquery: a join would read all tasks. Index task_revisions_targets_idx.
 SELECT DISTINCT (SELECT t.tenant_id FROM tasks t WHERE t.id = r.task_id) FROM task_revisions r
-WHERE r.definition ? 'targets' AND r.definition #> '{targets,start_within_seconds}' <> 'null'
+WHERE r.definition ? 'targets'
+  AND jsonb_path_exists(r.definition, '$.targets.* ? (@ != null)')
 
 -- name: plan_in_order
 -- Goes before the statements about what has not started: where a table was counted while it was
@@ -143,6 +144,14 @@ FROM (
 JOIN tasks s ON s.id = e.task_id
 LEFT JOIN task_revisions r ON r.task_id = s.id AND r.version = s.version
     AND r.definition ? 'targets'
+
+-- name: ended_lately
+-- Returns how many attempts of these tenants ended since the begin of a minute, and how many
+-- milliseconds they took. Primary key of minute_stats.
+SELECT m.tenant_id, sum(m.attempts)::bigint, sum(m.execution_ms)::bigint
+FROM minute_stats m
+WHERE m.tenant_id = ANY(%(tenants)s::uuid[]) AND m.minute >= %(since)s
+GROUP BY m.tenant_id
 
 -- name: running_long
 -- Returns executions that run for longer than their task's own target, or for more than ``least``

@@ -139,7 +139,7 @@ def _judged(
 def _not_started(now: datetime, workers: Iterable[WorkerInfo] | None) -> Iterator[_Candidate]:
     served = None if workers is None else pools_served(workers)
     found = unstarted(now, _LEAST_SECONDS)
-    limited = tenants_at_a_limit(found)
+    limited = tenants_at_a_limit(found, now)
     for one in found:
         missed = None
         if one.is_of_schedule and not (one.execution_id and one.tenant_id in limited):

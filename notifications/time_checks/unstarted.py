@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -20,6 +20,9 @@ from wire.heartbeats import WorkerInfo
 #: Bounds of one pass: executions of a pool, tenant and priority, or tasks of a tenant; such groups;
 #: and rows of a statement.
 _BOUNDS = {"each": 100, "groups": 20_000, "most": 20_000}
+#: How long a place of a limit may stay empty between two executions: the first has to be recorded,
+#: the next to be handed out.
+_REFILL_SECONDS = 0.1
 #: A pool, with the tenant's id where its own workers serve it.
 Served = tuple[str | None, str]
 _STATEMENTS = (
@@ -67,18 +70,43 @@ class Unstarted:
         return self.pool == WORKFLOW_POOL or (tenant, self.pool) in served
 
 
-def tenants_at_a_limit(found: Sequence[Unstarted]) -> set[UUID]:
+def tenants_at_a_limit(found: Sequence[Unstarted], now: datetime) -> set[UUID]:
     """Return the tenants whose prepared work may wait for a limit: in flight, or a rate."""
     limits = known.limits_of_executions()
-    asked = {one.tenant_id for one in found if one.execution_id and one.tenant_id in limits}
-    if not asked:
+    oldest: dict[UUID, datetime] = {}
+    for one in found:
+        if one.execution_id and one.tenant_id in limits:
+            oldest[one.tenant_id] = min(one.due_at, oldest.get(one.tenant_id, now))
+    if not oldest:
         return set()
-    at_workers = rows("dispatch/leased_of_tenants", {"tenants": list(asked)})
-    return {
+    at_workers = rows("dispatch/leased_of_tenants", {"tenants": list(oldest)})
+    reached = {
         tenant
         for tenant, leased, queued in at_workers
         if _is_reached(limits[tenant], leased, queued)
     }
+    return reached | _kept_busy(oldest, limits, now)
+
+
+def _kept_busy(
+    oldest: Mapping[UUID, datetime], limits: Mapping[UUID, Limits], now: datetime
+) -> set[UUID]:
+    """Return the tenants whose places in flight were taken at least half of the time lately.
+
+    Short executions leave their places empty between one and the next, all of them where there are
+    few, so that a look at one moment would find a limit reached and not reached by turns.
+    """
+    began = now.replace(second=0, microsecond=0) - timedelta(minutes=1)
+    busy = set()
+    for tenant, attempts, taken_ms in rows(
+        "time_checks/ended_lately", {"tenants": list(oldest), "since": began}
+    ):
+        most = limits[tenant].executions_in_flight
+        waited = (now - max(began, oldest[tenant])).total_seconds()
+        taken = taken_ms / 1000 + attempts * _REFILL_SECONDS
+        if most is not None and 2 * taken >= most * waited:
+            busy.add(tenant)
+    return busy
 
 
 def _is_reached(limits: Limits, leased: int, queued: int) -> bool:

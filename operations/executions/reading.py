@@ -15,15 +15,23 @@ from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
+from insight.filter_language.conditions import begins, executions_matching
+from insight.filter_language.fields import EXECUTIONS
+from insight.list_budget import advice_for, read_list
 from insight.list_filters import DUE, ENDED, with_bounds
+from insight.list_orders import EXECUTION_ORDERS, in_order
 from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail
 from operations.finding import (
     ID_TAIL,
+    add_list_filter,
     executions_of,
+    filter_option,
     find_execution,
     find_task,
     moment_option,
+    order_option,
+    scope_of,
 )
 from operations.list_files import add_file_options, print_file, shown_limit
 from operations.payload_readings import note_shown
@@ -36,8 +44,9 @@ from shared.instants import format_instant
 _WINDOW = timedelta(days=1)
 # Fixed widths, so that the later lines of `tail -f` align with the first ones.
 _STATUS_WIDTH = 9
-_NAME_WIDTH = 16
-_CAUSE_WIDTH = 14
+_NAME_WIDTH = 12
+_CAUSE_WIDTH = 9
+_DURATION_WIDTH = 6
 _BODY_CHARACTERS = 4000
 #: The whole call is a part of its attempt; the line of the attempt has the attempt's duration.
 _PHASE_WORDS = {"first_byte_ms": "first byte after", "total_ms": "whole call"}
@@ -79,6 +88,7 @@ def add_list_options(parser: CommandParser) -> None:
         choices=ENDED,
         help="executions that ended in this minute or the 59 before it, without steps",
     )
+    add_list_filter(parser, "http:5xx duration:>2s", EXECUTION_ORDERS)
 
 
 def add_show_options(parser: CommandParser) -> None:
@@ -91,12 +101,15 @@ def add_show_options(parser: CommandParser) -> None:
 
 
 def list_executions(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """List executions, newest first."""
+    """List executions, newest first unless asked otherwise."""
+    wanted = filter_option(options["filter"], EXECUTIONS)
+    order = order_option(options["ordering"], EXECUTION_ORDERS, "-id")
     since = moment_option("--since", options["since"])
     until = moment_option("--until", options["until"])
     now = database_now()
     moment = {name: options[name] for name in ("due", "ended")}
-    if since is None and not any(moment.values()) and options["series"] is None:
+    begun = any(moment.values()) or options["series"] is not None
+    if since is None and not begun and not (wanted and begins(wanted)):
         # The ledger is large: without a start, the query would read it from its first day on.
         since = (until or now) - _WINDOW
     if since is not None and until is not None and until <= since:
@@ -104,14 +117,16 @@ def list_executions(command: PunctualCommand, options: Mapping[str, Any]) -> Non
     limit = shown_limit(options)
     bounds = {**with_bounds(moment, now), "concurrency_key": options["concurrency_key"]}
     rows = chosen(options, bounds).scheduled_between(since, until)
-    order: tuple[str, ...] = ("-id",)
     if options["series"] is not None:
-        # As its page: in the order of the nominal times.
         made = executions_made_by(chosen_tenant(options["tenant"]).id, options["series"])
-        rows, order = rows.filter(pk__in=made.values("pk")), ("-scheduled_for", "-id")
+        rows = rows.filter(pk__in=made.values("pk"))
+    if wanted is not None:
+        rows = executions_matching(rows, wanted, scope_of(options["tenant"]))
+    rows = in_order(rows, order)
     if print_file(command, options, "executions", rows, order=order):
         return
-    found = list(rows.order_by(*order)[: limit + 1])
+    ordered = rows.order_by(*order)[: limit + 1]
+    found = read_list(lambda: list(ordered), advice=advice_for(bounded=since is not None))
     page = found[:limit]
     documents = documents_of(page)
     document = {
@@ -122,7 +137,8 @@ def list_executions(command: PunctualCommand, options: Mapping[str, Any]) -> Non
     }
     command.emit(options, document, lines_of(command, documents, wide=options["wide"]))
     if len(found) > limit:
-        command.note(f"the newest {limit}; see more with --limit")
+        first = "newest" if order == ("-id",) else "first"
+        command.note(f"the {first} {limit}; see more with --limit")
 
 
 def show_execution(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -171,24 +187,33 @@ def lines_of(
                 found["status"].ljust(_STATUS_WIDTH),
                 _short(format_instant(moment_of(UUID(found["id"])))),
                 *((_short(found["scheduled_for"]),) if wide else ()),
-                f"{found['attempt']}/{found['max_attempts']}",
+                *((f"{found['attempt']}/{found['max_attempts']}",) if wide else ()),
+                _spent(found["start_delay_ms"]),
+                _spent(found["duration_ms"]),
                 cause,
                 name,
             )
         )
     # The first time is the order of the rows; a backfill's runs are for another instant.
     times = ("time (UTC)", "for (UTC)") if wide else ("time (UTC)",)
-    return table(("id", "status", *times, "tries", "cause", "task"), rows, command.paint)
+    tries = ("tries",) if wide else ()
+    heading = ("id", "status", *times, *tries, "delay", "took", "cause", "task")
+    return table(heading, rows, command.paint)
 
 
 def _short(moment: str) -> str:
     return moment[5:19].replace("T", " ")
 
 
+def _spent(milliseconds: float | None) -> str:
+    text = "-" if milliseconds is None else duration_text(milliseconds).replace(" ", "")
+    return text.ljust(_DURATION_WIDTH)
+
+
 def _cause(found: Mapping[str, Any]) -> str:
     if found["error"] is not None:
-        status = found["response_status"]
-        return f"{found['error']['code']} {status or ''}".rstrip()
+        code, status = found["error"]["code"], found["response_status"]
+        return f"HTTP {status}" if code == "http_status" and status else str(code)
     return str(found["reason"] or "-")
 
 

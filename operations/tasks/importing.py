@@ -15,12 +15,12 @@ from django.db import transaction
 
 from executions.changes.importing import Action, Planned, Source, import_crontab
 from executions.loop.clocks import database_now
+from insight.presentation.import_plan import count_actions, present_plan
 from operations.files import read_text
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.commands import FAILED, PARTIAL, PunctualCommand, shown, wrong_use
 from shared.exceptions import InvalidInput
-from shared.instants import format_instant
 from tasks.calendars import limits_of
 from tasks.editing import spec_of
 from tasks.importers.crontab import is_system_path, parse_crontab
@@ -71,7 +71,7 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def _conclude(command: PunctualCommand, plan: list[Planned], options: Mapping[str, Any]) -> None:
-    counts = _counts(plan)
+    counts = count_actions(plan)
     done = ", ".join(f"{count} {action}" for action, count in counts.items())
     command.note(f"{done}{' (nothing was changed: --dry-run)' if options['dry_run'] else ''}")
     if not options["timezone"] and counts[Action.NEW]:
@@ -116,34 +116,5 @@ def _plan_lines(item: Planned) -> Iterator[str]:
 def _plan_document(
     plan: list[Planned], tenant: Tenant, path: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    return {
-        "file": path,
-        "tenant_id": tenant.id,
-        "dry_run": options["dry_run"],
-        "summary": {str(action): count for action, count in _counts(plan).items()},
-        "lines": [_line_document(item, dry_run=options["dry_run"]) for item in plan],
-    }
-
-
-def _line_document(item: Planned, *, dry_run: bool) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "line": item.line,
-        "action": item.action,
-        "text": shown(item.text),
-        "reason": item.reason or None,
-        "notes": list(item.notes),
-    }
-    if item.task is not None:
-        invented = dry_run and item.action is Action.NEW
-        document |= {
-            "task_id": None if invented else str(item.task.id),
-            "name": item.task.name,
-            "schedule": item.task.schedule,
-            "schedule_text": item.schedule_text,
-            "next": [format_instant(moment) for moment in item.fires],
-        }
-    return document
-
-
-def _counts(plan: list[Planned]) -> dict[Action, int]:
-    return {action: sum(item.action is action for item in plan) for action in Action}
+    presented = present_plan(plan, dry_run=options["dry_run"])
+    return {"file": path, "tenant_id": tenant.id, **presented}

@@ -8,9 +8,21 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from executions.loop.clocks import database_now
+from insight.filter_language.conditions import tasks_matching
+from insight.filter_language.fields import TASKS
+from insight.list_budget import TASKS_ADVICE, read_list
+from insight.list_orders import TASK_ORDERS, in_order
 from insight.presentation.tasks import present_tasks
 from insight.task_fires import fires_of
-from operations.finding import ID_TAIL, find_task, tasks_of
+from operations.finding import (
+    ID_TAIL,
+    add_list_filter,
+    filter_option,
+    find_task,
+    order_option,
+    scope_of,
+    tasks_of,
+)
 from operations.list_files import add_file_options, print_file, shown_limit
 from operations.payload_readings import note_shown
 from shared.commands import PunctualCommand, shown, table, wrong_use
@@ -54,6 +66,7 @@ def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     add_filters(parser)
     add_file_options(parser)
+    add_list_filter(parser, "label:team:billing status:paused", TASK_ORDERS)
     parser.add_argument("--wide", action="store_true", help="full ids and names")
 
 
@@ -70,13 +83,19 @@ def add_export_options(parser: CommandParser) -> None:
 
 
 def list_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """List tasks, newest first."""
+    """List tasks, newest first unless asked otherwise."""
+    wanted = filter_option(options["filter"], TASKS)
+    order = order_option(options["ordering"], TASK_ORDERS, "-created_at")
     found = tasks_of(options["tenant"]).filtered(options)
-    order = ("-created_at", "-id")
+    if wanted is not None:
+        found = tasks_matching(found, wanted, scope_of(options["tenant"]))
+    found = in_order(found, order)
     if print_file(command, options, "tasks", found, order=order):
         return
-    total = found.count()
-    tasks = list(found.order_by(*order)[: shown_limit(options)])
+    limit = shown_limit(options)
+    total, tasks = read_list(
+        lambda: (found.count(), list(found.order_by(*order)[:limit])), advice=TASKS_ADVICE
+    )
     shown_tasks = documents(tasks)
     lines = _list_lines(command, shown_tasks, wide=options["wide"])
     if options["json"]:

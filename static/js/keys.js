@@ -1,79 +1,122 @@
-// The keyboard: listed in the help dialog, silent in fields, and to be turned off.
+// The keyboard: the table of the help dialog says which key does what. Silent in fields, and to be
+// turned off; keys with Ctrl stay.
+import { run } from "./actions.js";
 import { nextTheme } from "./appearance.js";
 import { togglePause } from "./live.js";
-import { cursorRow, moveCursor } from "./rows.js";
+import { cursorRow, moveCursor, pickAll, pickRange } from "./rows.js";
 
 const OFF = "punctual.keys-off";
-let going = false;
+const NEXT_WITHIN = 1500;
+// Keys that are held down repeat only where that moves.
+const REPEATED = ["next_row", "previous_row"];
+let before = "";
+let timer = 0;
+let table = null;
 
 function isOff() {
   return localStorage.getItem(OFF) === "1";
 }
 
+// The field of a dialog that was just closed keeps the focus until the next frame.
 function typing(target) {
-  return target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+  return !target.closest("dialog:not([open])") && target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
 }
 
-function search() {
-  const field = document.getElementById("search");
-  field?.focus();
-  field?.select();
+// Key -> what it does, as the help dialog lists it.
+export function keyTable() {
+  const rows = [...document.querySelectorAll("#help-dialog [data-key]")];
+  table ??= new Map(rows.map((row) => [row.dataset.key, {
+    keys: row.dataset.key,
+    does: row.dataset.does,
+    url: row.dataset.url,
+    label: row.querySelector("dd").textContent,
+  }]));
+  return table;
+}
+
+// Loaded when it is first asked for.
+async function palette(row) {
+  const { openPalette } = await import("./palette.js");
+  openPalette(row);
 }
 
 function help() {
-  document.getElementById("help-dialog")?.showModal();
+  if (!document.querySelector("dialog[open]")) document.getElementById("help-dialog")?.showModal();
 }
 
 function press(key) {
   const inRow = cursorRow()?.querySelector(`[data-hotkey="${key}"]`);
   const button = inRow || document.querySelector(`main [data-hotkey="${key}"]:not([disabled])`);
-  button?.click();
+  if (button) run(button);
   return Boolean(button);
 }
 
-const KEYS = {
-  "/": search,
-  "?": help,
-  j: () => moveCursor(1),
-  k: () => moveCursor(-1),
-  t: nextTheme,
-  r: togglePause,
-  g: () => { going = true; setTimeout(() => { going = false; }, 1500); },
-  n: () => { location.href = "/tasks/new"; },
-  x: () => cursorRow()?.querySelector("input[data-pick]")?.click(),
-  "[": () => press("["),
-  "]": () => press("]"),
-  e: () => press("e"),
-  R: () => press("R"),
-  P: () => press("P"),
-  C: () => press("C"),
+function explain() {
+  const opened = cursorRow()?.querySelector("[data-open]")?.getAttribute("href") || "";
+  if (/^\/(tasks|executions)\/[^/?]+$/.test(opened)) location.assign(`${opened}/explain`);
+  else press("e");
+}
+
+function rowActions() {
+  if (!cursorRow()) moveCursor(1);
+  if (cursorRow()) palette(cursorRow());
+}
+
+const ACTIONS = {
+  palette: () => palette(),
+  help,
+  live: togglePause,
+  theme: nextTheme,
+  open: ({ url }) => location.assign(url),
+  press: ({ keys }) => press(keys),
+  explain,
+  next_row: () => moveCursor(1),
+  previous_row: () => moveCursor(-1),
+  select: () => cursorRow()?.querySelector("input[data-pick]")?.click(),
+  select_range: pickRange,
+  select_all: () => press("a") || pickAll(),
+  row_actions: rowActions,
 };
 
+export function perform(does) {
+  ACTIONS[does]({});
+}
+
+// Caps Lock alone is no Shift: nothing is retried or cancelled by it.
+function isByCapsLock({ key, shiftKey }) {
+  return key.length === 1 && key !== key.toLowerCase() && !shiftKey;
+}
+
+function named(event) {
+  return event.ctrlKey || event.metaKey ? `Ctrl ${event.key.toUpperCase()}` : event.key;
+}
+
 function onKey(event) {
-  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+  if (event.isComposing || event.altKey || ["Shift", "Control", "Meta"].includes(event.key)) return;
+  const isChord = event.ctrlKey || event.metaKey;
+  if (!isChord && (isOff() || isByCapsLock(event) || typing(event.target))) return;
+  if (document.querySelector("dialog[open]")) return;
+  const pressed = before + named(event);
+  clearTimeout(timer);
+  before = "";
+  const row = keyTable().get(pressed);
+  if (row?.does) {
     event.preventDefault();
-    search();
-    return;
+    if (!event.repeat || REPEATED.includes(row.does)) ACTIONS[row.does](row);
+  } else if (!isChord && [...keyTable().keys()].some((keys) => keys.startsWith(`${pressed} `))) {
+    before = `${pressed} `;
+    timer = setTimeout(() => { before = ""; }, NEXT_WITHIN);
   }
-  if (event.key === "Escape" && event.target.id === "search") {
-    document.getElementById("search-results").replaceChildren();
-    event.target.blur();
-  }
-  if (event.ctrlKey || event.metaKey || event.altKey || isOff()) return;
-  if (typing(event.target) || document.querySelector("dialog[open]")) return;
-  if (going) {
-    going = false;
-    const link = document.querySelector(`.rail a[data-key="${CSS.escape(event.key)}"]`);
-    if (link) { event.preventDefault(); link.click(); }
-    return;
-  }
-  const act = KEYS[event.key];
-  if (act) { event.preventDefault(); act(); }
 }
 
 export function startKeys() {
   document.addEventListener("keydown", onKey);
   document.getElementById("help")?.addEventListener("click", help);
+  document.getElementById("palette-open")?.addEventListener("click", () => palette());
+  // What it is called on the keyboard at hand.
+  if (/Mac|iPhone|iPad/.test(navigator.platform)) {
+    for (const one of document.querySelectorAll("kbd")) if (one.textContent === "Ctrl") one.textContent = "⌘";
+  }
   const off = document.getElementById("keys-off");
   if (!off) return;
   off.checked = isOff();

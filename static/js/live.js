@@ -1,5 +1,6 @@
 // Live pages: the socket reports which topics changed, the page reads itself again and morphs.
 // A region is `<section id data-live="executions tasks">`; `data-live-every="5"` asks by the clock.
+import { waitAfter } from "./backoff.js";
 import { age, asking, failed, reasonOf, showFreshness, socketIs, socketIsLost, succeeded } from "./freshness.js";
 import { Socket } from "./socket.js";
 import { catchUp, toast } from "./toasts.js";
@@ -10,11 +11,14 @@ const LEAST_GAP = 1000;
 // A page rests for a multiple of what its last reading took, so that an expensive page is read seldom.
 const REST = 5;
 const LONGEST_REST = 10000;
-const POLL = 10000;
+// Without a socket; not of all tabs at one moment.
+const POLL = 9000 + Math.random() * 2000;
 // Hints get lost: a page is read without one, too.
 const UNTOLD = 15000;
 const ANSWERS_WITHIN = 8000;
-const AFTER_FAILURE = 4000;
+// After a reading that failed; the longest wait is as long as a page without use rests.
+const FIRST_RETRY = 4000;
+const LONGEST_RETRY = 30000;
 const SIGNED_OUT = "Your session has ended: sign in in another tab.";
 const IDLE_AFTER = 600000;
 const IDLE_GAP = 30000;
@@ -26,7 +30,10 @@ let paused = false;
 let busy = false;
 let endedAt = Date.now();
 let took = 0;
-let failedAt = 0;
+let failures = 0;
+let retryAt = 0;
+// Alerts that were announced while nothing is fetched: hidden or paused.
+let isOwedAlerts = false;
 let usedAt = Date.now();
 let leftAt = 0;
 let reading = new AbortController();
@@ -92,13 +99,14 @@ async function refresh() {
     busy = false;
   }
   if (!reason) {
-    failedAt = 0;
+    forgive();
     succeeded(since);
     if (state === "signed-out") listen();
   } else {
     asked.forEach((topic) => dirty.add(topic));
     if (left.aborted) return;
-    failedAt = Date.now();
+    failures += 1;
+    retryAt = Date.now() + waitAfter(failures, FIRST_RETRY, LONGEST_RETRY);
     failed(reason);
   }
   show();
@@ -117,13 +125,20 @@ function gap() {
 
 function look() {
   show();
-  if (busy || paused || document.hidden || Date.now() - leftAt < LEAVE_WITHIN) return;
-  if (Date.now() - failedAt < AFTER_FAILURE) return;
+  if (paused || document.hidden) return;
+  if (isOwedAlerts) { isOwedAlerts = false; catchUp(); }
+  if (busy || Date.now() < retryAt || Date.now() - leftAt < LEAVE_WITHIN) return;
   if (age() > (socketIsLost() ? POLL : UNTOLD)) dirty.add(EVERYTHING);
   for (const one of document.querySelectorAll("[data-live-every]")) {
     if (age() > Number(one.dataset.liveEvery) * 1000) dirty.add(one.dataset.live.split(" ")[0]);
   }
   if (dirty.size && Date.now() - endedAt >= gap()) refresh();
+}
+
+// The server is known to answer: nothing waits any more.
+function forgive() {
+  failures = 0;
+  retryAt = 0;
 }
 
 function show() {
@@ -132,8 +147,15 @@ function show() {
 
 export function togglePause() {
   paused = !paused;
-  if (!paused) dirty.add(EVERYTHING);
+  if (!paused) readNow();
   look();
+}
+
+// A person has come back: the page is read at once, also after failures, and one time.
+function readNow() {
+  forgive();
+  usedAt = Date.now();
+  dirty.add(EVERYTHING);
 }
 
 // The visitor leaves the page, perhaps after deleting its object: it is not read again. A download
@@ -148,14 +170,14 @@ function onMessage(message) {
   // The server decides which alerts are for this member; only an answer to a click comes as it is.
   if (message.topic === "alert" && message.severity === "info") toast(message);
   dirty.add(message.topic === "hello" ? EVERYTHING : message.topic === "alert" ? "alerts" : message.topic);
-  if (message.topic === "hello" || message.topic === "alert") catchUp();
+  if (message.topic === "hello" || message.topic === "alert") isOwedAlerts = true;
   look();
 }
 
 function onState(next) {
   if (next === "signed-out" && !hasTyped()) { location.reload(); return; }
   socketIs(next);
-  if (next === "live") failedAt = 0;
+  if (next === "live") forgive();
   state = next;
   show();
 }
@@ -173,7 +195,7 @@ export function startLive() {
   window.addEventListener("pageshow", () => { leftAt = 0; });
   document.addEventListener("live:refresh", () => { dirty.add(EVERYTHING); look(); });
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) { dirty.add(EVERYTHING); look(); }
+    if (!document.hidden) { readNow(); look(); }
   });
   for (const kind of ["pointerdown", "keydown", "wheel"]) {
     document.addEventListener(kind, () => { usedAt = Date.now(); }, { passive: true });

@@ -44,7 +44,10 @@ function keepState(old, fresh) {
     fresh.toggleAttribute("checked", old.checked);
     fresh.checked = old.checked;
   }
-  if (old.classList.contains("cursor")) fresh.classList.add("cursor");
+  if (old.classList.contains("cursor")) {
+    fresh.classList.add("cursor");
+    if (old.hasAttribute("tabindex")) fresh.setAttribute("tabindex", "-1");
+  }
   return true;
 }
 
@@ -86,6 +89,6 @@ export function morph(region, fresh) {
     ignoreActiveValue: true,
     callbacks: { beforeNodeMorphed: keepState },
   });
-  window.htmx.process(region);
+  window.htmx?.process(region);
   showPill(region, held);
 }

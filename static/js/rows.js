@@ -10,7 +10,10 @@ export function moveCursor(step) {
   const at = all.findIndex((row) => row.classList.contains("cursor"));
   const next = all[Math.max(0, Math.min(all.length - 1, at < 0 ? 0 : at + step))];
   all.forEach((row) => row.classList.toggle("cursor", row === next));
-  (next.querySelector("[data-open]") || next).focus({ preventScroll: true });
+  const opens = next.querySelector("[data-open], a[href]");
+  // A row that opens nothing can be focused all the same.
+  if (!opens) next.tabIndex = -1;
+  (opens || next).focus({ preventScroll: true });
   next.scrollIntoView({ block: "nearest" });
 }
 
@@ -49,6 +52,16 @@ function onClick(event) {
   }
   last = box;
   showSelection();
+}
+
+// As a click with Shift: from the last selected row to that of the cursor.
+export function pickRange() {
+  const box = cursorRow()?.querySelector("input[data-pick]");
+  box?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true }));
+}
+
+export function pickAll() {
+  document.querySelector("input[data-pick-all]")?.click();
 }
 
 export function startRows() {

@@ -1,4 +1,5 @@
 // One socket per tab that comes back by itself: after a restart, a sleep, a change of network.
+import { waitAfter } from "./backoff.js";
 
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30000;
@@ -40,9 +41,8 @@ export class Socket {
       this.socket = null;
       if (event.code === 4401) { this.onState("signed-out"); return; }
       this.onState("reconnecting");
-      const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures);
       this.failures += 1;
-      this.#again(wait * (0.5 + Math.random() / 2));
+      this.#again(waitAfter(this.failures, FIRST_WAIT, LONGEST_WAIT));
     });
   }
 

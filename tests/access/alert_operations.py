@@ -7,6 +7,8 @@ from typing import Any
 
 _MEMBER = {"member": "{member}"}
 _NEW_CHANNEL = {"name": "made", "kind": "webhook", "url": "https://made.example.com/x"}
+_NEW_WINDOW = {"name": "made", "weekdays": [1], "from_time": "01:00", "to_time": "02:00"}
+_WINDOW = "/v1/maintenance-windows/{window_id}"
 _RULE = "/v1/notification-rules/{rule_id}"
 
 
@@ -27,6 +29,15 @@ def of_alerts(op: Callable[..., Any]) -> tuple[Any, ...]:
         op("edit_notification_rule", f"PATCH {_RULE}", "write", body={}),
         op("edit_notification_rule", f"PATCH {_RULE}", "write", body={"enabled": False}),
         op("delete_notification_rule", f"DELETE {_RULE}", "write"),
+        op("list_maintenance_windows", "GET /v1/maintenance-windows", "read"),
+        op(
+            "create_maintenance_window",
+            "POST /v1/maintenance-windows",
+            "operate",
+            body=_NEW_WINDOW,
+        ),
+        op("get_maintenance_window", f"GET {_WINDOW}", "read"),
+        op("end_maintenance_window", f"DELETE {_WINDOW}", "operate"),
         op("list_notification_preferences", "GET /v1/notification-preferences", "admin"),
         op(
             "change_notification_preference",

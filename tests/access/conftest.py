@@ -14,8 +14,10 @@ from django.core.management import get_commands, load_command_class
 
 from delivery.errors import DeliveryError
 from executions.triggering import receiver_requests, test_delivery
+from notifications.event_webhooks import trial
 from notifications.services import channel_sending
 from notifications.transports.answers import Answer
+from notifications.transports.event_webhook import Receipt
 from shared import payload_sight
 from shared.conf import conf
 from tenants.services import invitations
@@ -56,6 +58,7 @@ def _quiet() -> Iterator[None]:
         patch.setattr(test_delivery, "_exchange", unreachable)
         patch.setattr("notifications.limits.MOST_TESTS", 10**6)
         patch.setattr(channel_sending, "send_webhook", taken)
+        patch.setattr(trial, "send_parcels", lambda parcels: [Receipt(1, 200) for _ in parcels])
         patch.setattr(invitations, "MOST_OF_TENANT", 10**6)
         patch.setattr(invitations, "MOST_TO_ADDRESS", 10**6)
         patch.setattr(receiver_requests, "required_address_of", lambda tenant: "http://here/")

@@ -50,28 +50,36 @@ VISITORS: dict[str, Visit] = {
 #: Pages, some with a form that is sent to the same address; by the role that they need.
 _PAGES: dict[Role, str] = {
     Role.VIEWER: """
-        pulse search tasks tasks/<uuid:task_id> tasks/<uuid:task_id>/explain
-        tasks/<uuid:task_id>/occurrences calendar workflows workflows/<uuid:task_id>
+        pulse search filter-suggestions api tasks tasks/<uuid:task_id>
+        tasks/<uuid:task_id>/explain tasks/<uuid:task_id>/occurrences
+        tasks/<uuid:task_id>/statistics tasks/<uuid:task_id>/versions calendar workflows
+        workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
-        executions/<uuid:execution_id> executions/<uuid:execution_id>/log
+        executions/timeline executions/<uuid:execution_id> executions/<uuid:execution_id>/log
         executions/<uuid:execution_id>/explain concurrency-keys dead-letters executions/file
         tasks/file dead-letters/file
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
-        workers/<path:worker_id> shares objectives usage usage.csv alerts alerts/recent
-        alerts/<uuid:alert_id> alert-rules settings settings/calendars
+        workers/<path:worker_id> system system/support-bundle.json shares objectives usage
+        usage.csv alerts alerts/recent alerts/<uuid:alert_id> alert-rules maintenance settings
+        settings/calendars
         settings/calendars/<uuid:calendar_id> settings/channels
-        settings/quotas settings/secrets settings/zones settings/try settings/confirm
+        settings/event-subscriptions settings/quotas settings/secrets settings/zones settings/try
+        settings/confirm
     """,
-    Role.OPERATOR: "bulk-jobs/new bulk-jobs/count tasks/<uuid:task_id>/backfill",
+    Role.OPERATOR: """
+        bulk-jobs/new bulk-jobs/count maintenance/new tasks/<uuid:task_id>/backfill
+    """,
     Role.ADMIN: """
-        tasks/new tasks/<uuid:task_id>/edit calendar/spread workflows/new
+        tasks/new tasks/import tasks/<uuid:task_id>/edit calendar/spread workflows/new
         workflows/<uuid:task_id>/edit erasures erasures/<uuid:erasure_id> settings/calendars/new
         settings/calendars/<uuid:calendar_id>/edit settings/calendars/<uuid:calendar_id>/import
         settings/members settings/encryption-keys settings/api-keys settings/api-keys/new
         settings/api-keys/<uuid:key_id>/edit settings/api-keys/<uuid:key_id>/rotate
         settings/channels/new settings/channels/<uuid:channel_id>
-        settings/channels/<uuid:channel_id>/test settings/secrets/new
+        settings/channels/<uuid:channel_id>/test settings/event-subscriptions/new
+        settings/event-subscriptions/<uuid:event_subscription_id>
+        settings/event-subscriptions/<uuid:event_subscription_id>/test settings/secrets/new
         settings/secrets/named/<str:secret> settings/audit alert-rules/new
         alert-rules/<uuid:rule_id>
         settings/audit/export
@@ -99,7 +107,7 @@ _SENT: dict[Role, str] = {
         destinations/<str:host>/reset pools/new/create pools/<str:name>/pause
         pools/<str:name>/resume pools/<str:name>/limit pools/<str:name>/delete
         alerts/<uuid:alert_id>/mute alerts/<uuid:alert_id>/acknowledge
-        alerts/<uuid:alert_id>/assign
+        alerts/<uuid:alert_id>/assign maintenance/<uuid:window_id>/end
     """,
     Role.ADMIN: """
         tasks/test tasks/<uuid:task_id>/delete tasks/<uuid:task_id>/erase
@@ -110,6 +118,10 @@ _SENT: dict[Role, str] = {
         settings/members/invitations/<uuid:invitation_id>/withdraw
         settings/api-keys/<uuid:key_id>/revoke settings/secrets/named/<str:secret>/remove
         settings/channels/<uuid:channel_id>/remove
+        settings/event-subscriptions/<uuid:event_subscription_id>/pause
+        settings/event-subscriptions/<uuid:event_subscription_id>/resume
+        settings/event-subscriptions/<uuid:event_subscription_id>/redrive
+        settings/event-subscriptions/<uuid:event_subscription_id>/remove
         alert-rules/<uuid:rule_id>/delete
     """,
     Role.OWNER: """
@@ -122,6 +134,7 @@ _JUDGED_FIRST = {
     "settings/try",
     "settings/confirm",
     "settings/channels/<uuid:channel_id>/test",
+    "settings/event-subscriptions/<uuid:event_subscription_id>/test",
     "settings/calendars/<uuid:calendar_id>/import",
     "settings/api-keys/<uuid:key_id>/rotate",
 }
@@ -157,6 +170,8 @@ OPEN = {
 }
 #: Payloads as such: without the right to see them there is no page.
 _PAYLOADS = {"executions/<uuid:execution_id>/log"}
+#: About the installation: for operators alone, whom no kind of visitor here is.
+_OF_OPERATORS = {"system", "system/support-bundle.json"}
 #: What a page asks by itself: a visitor without access to it gets an empty list.
 _ASKED_BESIDE = {"alerts/recent"}
 #: Fields of forms that are judged before their object is looked for, by the last part of the route.
@@ -164,6 +179,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "decide": {"decision": "approve", "take": "1"},
     "mute": {"minutes": "60"},
     "erase": {"reason": "asked"},
+    "redrive": {"since": "2020-01-01T00:00"},
     "rotate": {"overlap_seconds": "0"},
     "begin": {
         "expected_count": "1",
@@ -211,6 +227,8 @@ def _refusal(route: str, visitor: Visit) -> str:
     if visitor.role is None:
         return visitor.turned_to
     if visitor.role.rank < NEEDS[route].rank or (visitor.blind and route in _PAYLOADS):
+        return REFUSED
+    if route in _OF_OPERATORS:
         return REFUSED
     return ""
 

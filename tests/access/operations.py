@@ -55,6 +55,8 @@ class Operation:
     foreign: int | None = 404
     #: The scope that may see what a change answers.
     seen_with: str = "read"
+    #: About the installation: refused to every key while processes are not public.
+    of_operators: bool = False
     #: Its answer is a payload: refused without the right to see them.
     shows_payload: bool = False
 
@@ -86,7 +88,7 @@ class Operation:
         """Return whether the caller's rights suffice, whosever rows it names."""
         if caller.refused_with or not self.needs <= caller.scopes:
             return False
-        if self.owner and not caller.owner:
+        if self.of_operators or (self.owner and not caller.owner):
             return False
         if self.shows_payload and caller.blind:
             return False
@@ -134,6 +136,12 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_tasks", "GET /v1/tasks", "read"),
     _op("create_task", "POST /v1/tasks", "write", body=_NEW),
     _op("create_tasks", "POST /v1/tasks/bulk", "write", body={"tasks": [_NEW]}),
+    _op(
+        "import_tasks",
+        "POST /v1/tasks/import",
+        "write",
+        body={"crontab": "0 2 * * * made\n", "url": "https://example.com/made"},
+    ),
     _op("get_task", f"GET {_TASK}", "read"),
     _op("edit_task", f"PATCH {_TASK}", "write", body={}),
     _op("edit_task", f"PATCH {_TASK}", "write", "operate", body={"status": "PAUSED"}),
@@ -162,6 +170,8 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_task_executions", f"GET {_TASK}/executions", "read"),
     _op("list_task_revisions", f"GET {_TASK}/revisions", "read"),
     _op("list_occurrences", f"GET {_TASK}/occurrences", "read"),
+    _op("get_task_statistics", f"GET {_TASK}/statistics", "read"),
+    _op("get_task_calendar", f"GET {_TASK}/calendar", "read"),
     _op("erase_task", f"POST {_TASK}/erase", "admin", body={"reason": "asked"}, seen_with="admin"),
     _op("list_erasures", "GET /v1/erasures", "admin"),
     _op("get_erasure", "GET /v1/erasures/{erasure_id}", "admin"),
@@ -312,6 +322,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("get_worker_history", "GET /v1/workers/{worker_id}/history", "read"),
     _op("list_earlier_workers", "GET /v1/workers/earlier", "read"),
     _op("list_schedulers", "GET /v1/schedulers", "read"),
+    _op("get_support_bundle", "GET /v1/support-bundle", "read", of_operators=True),
     _op("get_overview", "GET /v1/overview", "read"),
     _op("get_shares", "GET /v1/shares", "read"),
     _op("get_objectives", "GET /v1/objectives", "read"),
@@ -565,6 +576,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "admin",
         body={"since": "2020-01-01T00:00:00Z"},
     ),
+    _op("test_event_subscription", f"POST {_EVENTS_TO}/test", "admin", body={}),
     _op("remove_event_subscription", f"DELETE {_EVENTS_TO}", "admin"),
     _op("list_audit_entries", "GET /v1/audit", "admin"),
     _op("get_audit_entry", "GET /v1/audit/{entry_id}", "admin"),

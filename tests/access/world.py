@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from time import time
+from datetime import time, timedelta
+from time import time as epoch
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Erasure, WorkerMinute
 from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.event_subscriptions import create_subscription
+from notifications.services.maintenance import WindowFields, create_window
 from notifications.services.push_subscriptions import subscribe
 from notifications.services.rules import create_rule
 from shared.actor import COMMAND
@@ -297,7 +298,22 @@ def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
         letter.tenant_id, {"kind": "failure_share", "name": f"{words.readers}-rule"}, actor=ACTOR
     )
     channel = _channel(letter.tenant, words)
-    return {"alert_id": _alert(letter, words).id, "rule_id": rule.id, "channel_id": channel}
+    window = create_window(
+        letter.tenant_id,
+        WindowFields(
+            name=f"{words.readers}-window",
+            weekdays=[1],
+            from_time=time(1),
+            to_time=time(2),
+        ),
+        actor=ACTOR,
+    )
+    return {
+        "alert_id": _alert(letter, words).id,
+        "rule_id": rule.id,
+        "channel_id": channel,
+        "window_id": window.id,
+    }
 
 
 def _view(tenant: Tenant, words: Words) -> UUID:
@@ -460,7 +476,7 @@ def trust(tenant: Tenant, beta: Tenant, gone: Tenant) -> None:
 def _tokens(tenant: Tenant, beta: Tenant, gone: Tenant) -> dict[str, str]:
     """Return a signed token of each kind."""
     trust(tenant, beta, gone)
-    now = int(time())
+    now = int(epoch())
     claims = {
         **{f"a token: {scope}": claims_of(scope=scope, sub="service") for scope in SCOPES},
         "a token: all scopes": claims_of(scope=_ALL, sub="service"),

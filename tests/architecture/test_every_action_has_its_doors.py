@@ -35,16 +35,26 @@ class Doors:
 
 # Routes that answer GET, too, and change something by POST.
 _PAGES_WITH_FORMS = {
-    *("login", "login_code", "task_new", "task_edit", "calendar_new", "calendar_edit"),
+    *(
+        "login",
+        "login_code",
+        "task_new",
+        "task_edit",
+        "task_import",
+        "calendar_new",
+        "calendar_edit",
+    ),
     *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
     *("secret_new", "secret_edit", "alert_rule_new", "alert_rule_edit"),
-    *("channel_new", "channel_edit"),
+    *("channel_new", "channel_edit", "maintenance_new"),
+    *("event_subscription_new", "event_subscription_edit"),
 }
 
 _SESSION = "about this browser's session only; keys and commands have none"
 _PERSON = "asks for a proof that a person has; keys are no persons"
 _RUN = "/v1/workflow-runs/{run_id}"
 _OFFER = "/v1/members/invitations/{invitation_id}"
+_EVENTS_TO = "/v1/event-subscriptions/{event_subscription_id}"
 _OWN_TENANT = "a key belongs to one tenant; the operator of the installation decides over tenants"
 
 CONSOLE = {
@@ -62,6 +72,7 @@ CONSOLE = {
     "second_factor_remove": Doors(command="accounts reset-second-factor", why=_PERSON),
     "task_new": Doors("POST /v1/tasks", "tasks create"),
     "task_edit": Doors("PUT /v1/tasks/{task_id}", "tasks edit"),
+    "task_import": Doors("POST /v1/tasks/import", "tasks import"),
     # Of a task that is edited it shows the answer of POST /v1/tasks/{task_id}/preview.
     "schedule_preview": Doors("POST /v1/schedules/preview", "schedule preview"),
     "forecast_spread_create": Doors("POST /v1/forecast/spread", "schedule spread"),
@@ -111,6 +122,8 @@ CONSOLE = {
     "alert_rule_new": Doors("POST /v1/notification-rules", "rules create"),
     "alert_rule_edit": Doors("PATCH /v1/notification-rules/{rule_id}", "rules edit"),
     "alert_rule_delete": Doors("DELETE /v1/notification-rules/{rule_id}", "rules delete"),
+    "maintenance_new": Doors("POST /v1/maintenance-windows", "maintenance create"),
+    "maintenance_end": Doors("DELETE /v1/maintenance-windows/{window_id}", "maintenance end"),
     "secret_new": Doors("POST /v1/secrets", "secrets set"),
     "secret_edit": Doors("PATCH /v1/secrets/{name}", "secrets set"),
     "secret_remove": Doors("DELETE /v1/secrets/{name}", "secrets remove"),
@@ -120,6 +133,13 @@ CONSOLE = {
     "channel_edit": Doors("PATCH /v1/channels/{channel_id}", "channels change"),
     "channel_test": Doors("POST /v1/channels/{channel_id}/test", "channels test"),
     "channel_remove": Doors("DELETE /v1/channels/{channel_id}", "channels remove"),
+    "event_subscription_new": Doors("POST /v1/event-subscriptions", "subscriptions create"),
+    "event_subscription_edit": Doors(f"PATCH {_EVENTS_TO}", "subscriptions change"),
+    "event_subscription_test": Doors(f"POST {_EVENTS_TO}/test", "subscriptions test"),
+    "event_subscription_pause": Doors(f"PATCH {_EVENTS_TO}", "subscriptions pause"),
+    "event_subscription_resume": Doors(f"PATCH {_EVENTS_TO}", "subscriptions resume"),
+    "event_subscription_redrive": Doors(f"POST {_EVENTS_TO}/redrive", "subscriptions redrive"),
+    "event_subscription_remove": Doors(f"DELETE {_EVENTS_TO}", "subscriptions remove"),
     "alert_mute": Doors("POST /v1/alerts/{alert_id}/mute", "notify mute"),
     "settings_save": Doors("PATCH /v1/notification-preferences", "notify preferences"),
     "settings_tenant": Doors("PATCH /v1/me", "tenant set"),

@@ -35,9 +35,12 @@ PAGES = {
     "task-paused": "/tasks/{paused}",
     "task-explain": "/tasks/{paused}/explain",
     "task-occurrences": "/tasks/{task}/occurrences",
+    "task-statistics": "/tasks/{task}/statistics",
+    "task-versions": "/tasks/{task}/versions",
     "task-new": "/tasks/new?example=1",
     "task-edit": "/tasks/{task}/edit",
     "executions": "/executions?window=24h",
+    "executions-timeline": "/executions/timeline?window=24h",
     "executions-none": "/executions?q=nothing+is+named+so",
     "execution": "/executions/{execution}",
     "execution-failed": "/executions/{failed}",
@@ -334,8 +337,12 @@ def test_the_way_in_can_be_used_by_everybody(width: str, stranger: Page) -> None
 @EACH_WIDTH
 def test_what_opens_over_a_page_can_be_used_by_everybody(width: str, tab: Page) -> None:
     tab.goto("/tasks")
-    tab.locator("#search").fill("e")
-    expect(tab.locator("#search-results a").first).to_be_visible()
+    tab.locator("#palette-open").click()
+    tab.keyboard.type("every 5")
+    expect(tab.get_by_role("option", name="Every 5 seconds")).to_be_visible()
+    found = findings(tab, width, covered=True)
+    assert not found, json.dumps(found, indent=1)
+    tab.keyboard.press("Escape")
     tab.locator('summary[aria-label^="Account"]').click()
     found = findings(tab, width, covered=True)
     assert not found, json.dumps(found, indent=1)

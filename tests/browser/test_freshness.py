@@ -91,3 +91,51 @@ def test_what_comes_next_is_never_said_to_be_past_while_nothing_is_read(
 
     expect(next_fire).to_have_text("now")
     expect(page.locator(BANNER)).to_be_visible()
+
+
+def test_a_hidden_tab_reads_nothing_and_everything_once_when_it_is_shown(page: Page) -> None:
+    page.clock.install()
+    page.goto("/executions")
+    expect(page.locator("#live-text")).to_have_text("live")
+    page.evaluate(
+        """() => {
+          window.reads = [];
+          const fetched = window.fetch;
+          window.fetch = (...asked) => {
+            window.reads.push(String(asked[0]));
+            return fetched(...asked);
+          };
+          window.isHidden = true;
+          Object.defineProperty(document, "hidden", { get: () => window.isHidden });
+        }"""
+    )
+
+    page.clock.run_for(60_000)
+
+    assert page.evaluate("window.reads") == []
+    with page.expect_response("**/executions"):
+        page.evaluate(
+            """() => {
+              window.isHidden = false;
+              document.dispatchEvent(new Event("visibilitychange"));
+            }"""
+        )
+    assert page.evaluate("window.reads.filter((url) => url === location.href).length") == 1
+
+
+def test_waits_after_failures_double_up_to_the_longest_and_half_of_each_is_chance(
+    stranger: Page,
+) -> None:
+    stranger.goto("/login")
+
+    waits = stranger.evaluate(
+        """async () => {
+          const { waitAfter } = await import("/static/js/backoff.js");
+          const least = [1, 2, 3, 4, 9].map((failures) => waitAfter(failures, 4000, 30000, 0));
+          const most = [1, 2, 3, 4, 9].map((failures) => waitAfter(failures, 4000, 30000, 1));
+          return { least, most };
+        }"""
+    )
+
+    assert waits["most"] == [4000, 8000, 16000, 30000, 30000]
+    assert waits["least"] == [one / 2 for one in waits["most"]]

@@ -139,23 +139,84 @@ def _open_the_letter(page: Page) -> None:
     expect(page).to_have_url(re.compile("/dead-letters/"))
 
 
-def test_letters_in_fields_are_text_and_search_opens_with_a_slash(
+def test_the_palette_finds_tasks_ids_pages_and_actions_by_keys_alone(
     console: Console, page: Page
 ) -> None:
-    task = console.create_task("Rare name of a task", "/ok")
+    at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
+    task = console.create_task("Rare name of a task", "/ok", schedule=at)
+    heading = page.get_by_role("heading", name="Rare name of a task", level=1)
+    palette, field = page.locator("#palette"), page.locator("#palette-input")
     page.goto("/")
+    _is_at_work(page)
+
     page.keyboard.press("/")
-    expect(page.locator("#search")).to_be_focused()
+    expect(field).to_be_focused()
+    size = palette.bounding_box()
+    # Letters are text here; the task comes from the server.
     page.keyboard.type("rare name")
-    expect(page.locator("#search-results a").first).to_contain_text("Rare name of a task")
+    expect(page.get_by_role("option", name="Rare name of a task")).to_be_visible()
+    assert palette.bounding_box() == size
     page.keyboard.press("Tab")
+    assert page.evaluate(_IS_WITHIN_DIALOG)
+    page.keyboard.press("Shift+Tab")
+    expect(field).to_be_focused()
+    expect(page.locator('#palette [aria-selected="true"]')).to_contain_text("Rare name")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(task["id"]))
-    # An id that is pasted is a way too.
+    expect(heading).to_be_visible()
+
+    # An action of the page, which asks for something: its first field has the focus.
+    _is_at_work(page)
+    page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.type("pause")
+    expect(page.locator('#palette [aria-selected="true"]')).to_contain_text("Pause")
+    page.keyboard.press("Enter")
+    expect(palette).to_be_hidden()
+    expect(page.locator("select#hours")).to_be_focused()
+
+    # A page of the settings, though the focus is in a field; Esc gives the focus back.
+    page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.press("Escape")
+    expect(page.locator("select#hours")).to_be_focused()
+    page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.type("encr")
+    expect(page.get_by_role("option", name="Encryption keys")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/settings/encryption-keys"))
+
+    # A pasted id jumps, even before the server has said what it is.
+    _is_at_work(page)
     page.keyboard.press("ControlOrMeta+k")
     page.keyboard.insert_text(task["id"])
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Rare name of a task", level=1)).to_be_visible()
+    expect(heading).to_be_visible()
+
+
+def test_keys_move_select_and_act_in_a_list(console: Console, page: Page) -> None:
+    at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
+    for number in range(3):
+        console.create_task(f"Of a list {number}", "/ok", schedule=at)
+    page.goto("/tasks?q=Of+a+list")
+    _is_at_work(page)
+    picked = page.locator("input[data-pick]:checked")
+    cursor = page.locator("[data-row].cursor")
+
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(picked).to_have_count(1)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Shift+X")
+    expect(picked).to_have_count(3)
+    page.keyboard.press("a")
+    expect(picked).to_have_count(0)
+    page.keyboard.press("k")
+    expect(cursor).to_contain_text("Of a list 1")
+
+    page.keyboard.press(".")
+    expect(page.get_by_role("option", name="Open Of a list 1")).to_be_visible()
+    page.keyboard.type("explain")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/tasks/[^/]+/explain"))
 
 
 def test_help_holds_the_focus_and_gives_it_back(page: Page) -> None:
@@ -236,8 +297,23 @@ def test_a_question_outlives_the_form_it_was_asked_for(console: Console, page: P
     expect(page).to_have_url(re.compile("/tasks$"))
 
 
-def test_letter_keys_can_be_turned_off(page: Page) -> None:
+def test_letter_keys_can_be_turned_off_and_caps_lock_retries_nothing(page: Page) -> None:
     page.goto("/tasks")
+    # Caps Lock: the letter is in upper case, and Shift is not pressed.
+    page.evaluate(
+        """() => {
+          window.pressed = 0;
+          const button = Object.assign(document.createElement("button"), { textContent: "Retry" });
+          button.dataset.hotkey = "R";
+          button.onclick = () => { window.pressed += 1; };
+          document.querySelector("main").append(button);
+          for (const shiftKey of [false, true]) {
+            const event = { key: "R", shiftKey, bubbles: true };
+            document.body.dispatchEvent(new KeyboardEvent("keydown", event));
+          }
+        }"""
+    )
+    assert page.evaluate("window.pressed") == 1
     page.keyboard.press("?")
     tab_to(page, "#keys-off", most=4)
     page.keyboard.press("Space")
@@ -247,4 +323,5 @@ def test_letter_keys_can_be_turned_off(page: Page) -> None:
     page.keyboard.press("?")
     expect(page.locator("#help-dialog")).to_be_hidden()
     expect(page).to_have_url(re.compile("/tasks$"))
-    expect(page.locator("#help")).to_be_visible()
+    page.keyboard.press("ControlOrMeta+k")
+    expect(page.locator("#palette")).to_be_visible()

@@ -26,6 +26,14 @@ def test_names_of_others_are_let_be():
     assert query_of("/?utm_source=x&q=word")["q"] == "word"
 
 
+def test_a_list_that_can_be_sorted_says_by_which_name():
+    request = RequestFactory().get("/?sort=-delay")
+
+    assert "sort" not in read_filters(request, PARAMETERS)
+    with pytest.raises(InvalidInput, match="by ordering"):
+        read_filters(request, {**PARAMETERS, "ordering": text()})
+
+
 def test_a_value_outside_its_choice_is_refused():
     with pytest.raises(InvalidInput):
         query_of("/?kind=c")

@@ -7,13 +7,21 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import F
 
+from events.outbox import append_many
 from executions.models import Execution
 from notifications.alerter import CONSUMER
 from notifications.models import Alert, AlertMute, Delivery
 from tenants.models import Membership, Tenant
 from tests.factories import finish, make_task, once, prepare, release, start
+
+_COPIES = """
+INSERT INTO ended_executions
+SELECT (jsonb_populate_record(e, jsonb_build_object('id', uuidv7()))).*
+FROM ended_executions e, generate_series(1, %s) WHERE e.id = %s RETURNING id
+"""
 
 
 def make_member(
@@ -44,6 +52,14 @@ def fail(
     return _end(tasks, "FAILED", status)
 
 
+def fail_again(execution: Execution, count: int) -> None:
+    """Let as many more executions of the task fail of the same cause, as rows and events."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COPIES, [count, execution.id])
+        failed = [(row[0], execution.task_id) for row in cursor.fetchall()]
+    append_many(execution.tenant_id, "execution.failed", failed)
+
+
 def retry(tenant: Tenant, count: int = 1, *, name: str = "nightly-invoice") -> list[Execution]:
     """Let the first attempt of that many executions fail."""
     tasks = [make_task(tenant, once(name=name)) for _ in range(count)]
@@ -59,6 +75,7 @@ def pass_time(**parts: float) -> None:
         last_notified_at=F("last_notified_at") - by,
         next_notice_at=F("next_notice_at") - by,
         muted_until=F("muted_until") - by,
+        held_until=F("held_until") - by,
         recovered_at=F("recovered_at") - by,
         ends_at=F("ends_at") - by,
         closed_at=F("closed_at") - by,

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from executions.models import Execution
 from notifications import alerter as module
 from notifications import incidents, judging
 from notifications.alerter import Alerter
@@ -16,7 +15,7 @@ from notifications.incidents import count_findings
 from notifications.models import Alert, Delivery, NotificationPreference
 from notifications.services.deliveries import send_delivery
 from tests.factories import make_tenant
-from tests.notifications.cast import begin, fail, make_member, pass_time, retry
+from tests.notifications.cast import begin, fail, fail_again, make_member, pass_time, retry
 from tests.support.smtp_sink import SmtpSink, smtp_server, use_smtp
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -94,7 +93,7 @@ def test_a_thousand_failures_of_one_cause_are_one_message_and_then_a_digest(
     make_member(tenant)
     begin()
     first = fail(tenant)[0]
-    _fail_again(first, 999)
+    fail_again(first, 999)
 
     look()
     send_all()
@@ -103,7 +102,7 @@ def test_a_thousand_failures_of_one_cause_are_one_message_and_then_a_digest(
     alert = Alert.objects.get()
     assert (alert.count, alert.task_count, alert.notice_number) == (1000, 1, 1)
 
-    _fail_again(first, 250)
+    fail_again(first, 250)
     look()
     send_all()
     assert len(smtp.messages) == 1  # the digest waits for its time
@@ -256,18 +255,3 @@ def test_the_next_look_comes_when_the_gathering_ends(monkeypatch: pytest.MonkeyP
     wait = Alerter().run_once()
 
     assert 0 < wait <= 60
-
-
-def _fail_again(execution: Execution, count: int) -> None:
-    """Let the events say that more executions of the task failed, as rows that exist."""
-    from events.outbox import append_many
-    from executions.models import Execution as Row
-    from shared.ids import new_id
-
-    rows = []
-    for _ in range(count):
-        copy = Row.objects.get(pk=execution.id)
-        copy.id = new_id()
-        rows.append(copy)
-    Row.objects.bulk_create(rows)
-    append_many(execution.tenant_id, "execution.failed", [(row.id, row.task_id) for row in rows])

@@ -223,6 +223,7 @@ async def test_a_quiet_connection_that_answers_stays(
     await leave(layer, channel)
 
 
+@pytest.mark.logs("live_message.not_understood")
 async def test_text_that_is_no_message_ends_nothing(layer: LiveChannelLayer):
     channel = await layer.new_channel()
     await layer.group_add(GROUP, channel)

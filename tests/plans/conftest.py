@@ -19,6 +19,7 @@ from shared.conf import conf
 from shared.ids import first_id_at
 from shared.sql import load, rows
 from tests.factories import make_tenant
+from tests.support import vacuuming
 from tests.support.emptying import empty
 
 DAYS = 400
@@ -105,6 +106,7 @@ class Plans:
                 "time_checks",
                 "timing_targets",
                 "alert_rules",
+                "task_reads",
             )
             for name, text in load(stage).items()
             # What sets how the next statement is planned has no plan itself.
@@ -186,7 +188,8 @@ def full_ledger(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]
         try:
             _in_chunks(made, _create)
             _fill(tenant.id, days)
-            yield
+            with vacuuming.held():
+                yield
         finally:
             _in_chunks(made, _drop)
             empty()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from api.protocol.pagination import paginate
+from executions.loop.clocks import database_now
 from executions.models import Execution
+from insight.filter_language.conditions import Scope, executions_matching
+from insight.filter_language.fields import EXECUTIONS
+from insight.filter_language.terms import parse
+from shared.ids import moment_of
 from tasks.models import Task
 from tests.factories import daily, make_task, make_tenant
 
@@ -66,6 +72,36 @@ def test_a_search_finds_tasks_and_errors_by_an_index_each():
     assert not of_tasks.exists()
     # What is open is little here, and may be read whole.
     assert _plan_of(failed) - {"open_executions_with_error_idx"} == {"executions_with_error_idx"}
+
+
+def _matching(text: str) -> Any:
+    row = Execution.objects.order_by("-id")[0]
+    scope = Scope(row.tenant_id, database_now())
+    rows = Execution.objects.for_tenant(row.tenant_id)
+    return executions_matching(rows, parse(text, EXECUTIONS), scope)
+
+
+def test_a_filter_by_time_reads_its_days_alone():
+    day = moment_of(Execution.objects.order_by("-id")[3000].id)
+    wanted = f"scheduled:{day:%Y-%m-%d} delay:>1s http:5xx"
+
+    plan = _matching(wanted).order_by("-id")[:21].explain()
+
+    assert set(re.findall(r"executions_(\d{8})", plan)) == {f"{day:%Y%m%d}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        ("status:cancelled", "executions_unsuccessful_idx"),
+        ("pool:nowhere", "executions_of_pool_idx"),
+        ("{task}", "executions_of_task_idx"),
+    ],
+)
+def test_a_term_finds_what_is_rare_by_an_index(text: str, index: str):
+    task = Execution.objects.order_by("-id")[0].task_id
+
+    assert index in _plan_of(_matching(text.format(task=f"task:{task}")))
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

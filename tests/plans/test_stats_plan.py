@@ -20,6 +20,8 @@ from insight.statistics import (
     running_now,
 )
 from insight.statistics.objectives import objectives_of
+from insight.statistics.of_task import history_of
+from insight.task_calendar import calendar_of
 from shared.conf import conf
 from tasks.forecast_groups import Scope, computed_tasks
 from tasks.models import Task
@@ -119,6 +121,23 @@ def test_strips_of_busy_tasks_touch_few_days(plans: Any, full: Tenant):
         run_strips(full.id, [recent.task_id], runs=1)
 
     found.check("statistics/latest_runs")
+
+
+def test_the_history_of_a_task_is_found_by_its_index(plans: Any, full: Tenant):
+    recent = Execution.objects.filter(tenant_id=full.id).order_by("-id").first()
+    assert recent is not None
+    task = Task.objects.get(pk=recent.task_id)
+
+    with plans() as found:
+        history_of(task, "24h")
+        calendar_of(task)
+
+    found.check("task_reads/reach", "task_reads/history")
+    for name in ("task_reads/reach", "task_reads/history", "task_reads/days"):
+        for plan in found.found[name]:
+            # Of a day that holds next to nothing of the range any index may be taken.
+            assert any("task_id" in one for one in plan.indexes), plan.indexes
+            assert not plan.large_read_whole(), name
 
 
 def test_letters_are_counted_by_index(plans: Any, full: Tenant):

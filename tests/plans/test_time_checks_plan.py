@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from events.outbox import Recorded
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from notifications.failures import SUCCEEDED
 from notifications.late_starts import JudgedTenants, late_starts
@@ -15,6 +16,8 @@ from notifications.rule_book import RuleBook
 from notifications.time_checks import stage
 from notifications.time_checks.installation import Troubles
 from shared.ids import new_id
+from shared.sql import rows
+from tasks.models import Task
 from tests.factories import make_task, make_tenant, once, prepare
 from tests.notifications.cast import begin
 from tests.support.beats import beat
@@ -61,6 +64,15 @@ def test_a_pass_reads_no_large_table_whole(plans: Any, much_waits: None, emptied
     )
 
 
+def test_what_ended_lately_is_read_of_the_tenants_asked_for(plans: Any, much_waits: None):
+    tenant = Task.objects.values_list("tenant_id", flat=True).first()
+
+    with plans() as found:
+        rows("time_checks/ended_lately", {"tenants": [tenant], "since": database_now()})
+
+    found.check("time_checks/ended_lately")
+
+
 def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
     plans: Any, much_waits: None
 ):
@@ -73,4 +85,4 @@ def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
         assert JudgedTenants().ids()
         assert not list(late_starts(events, RuleBook(())))
 
-    found.check("time_checks/tenants_with_start_targets", "timing_targets/start_targets")
+    found.check("time_checks/tenants_with_targets", "timing_targets/start_targets")

@@ -46,6 +46,7 @@ ECHOED: dict[str, tuple[str, ...]] = {
         ),
         *("Pagination.limit", "Pagination.page", "*Pagination.limit", "*.bucket_bounds_ms"),
         *("Rule.threshold", "Rule.window_seconds", "Channel.after_seconds", "Objective.target"),
+        *("Window.weekdays", "Preference.digest_minutes", "TargetFigures.seconds"),
         "ObjectivesAnswer.window_days",
     ),
     "names a row, a version or a place": (
@@ -56,7 +57,7 @@ ECHOED: dict[str, tuple[str, ...]] = {
     "of one attempt, as its receiver or worker told": (
         *("*.response_status", "CapturedResponse.status", "ReceivedRequest.status", "Timings.*"),
         *("Attempt.cost", "AttemptOfLetter.cost", "EventSubscription.last_status"),
-        "ChannelTest.status",
+        *("ChannelTest.status", "EventTest.status"),
     ),
     "of one refused call": ("Problem.*", "BulkResult.status"),
     "what an import would add, by the report that the calendar keeps": ("ImportedDays.*",),

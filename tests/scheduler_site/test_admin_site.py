@@ -34,6 +34,7 @@ from notifications.models import (
     AlertTask,
     Delivery,
     EventSubscription,
+    MaintenanceWindow,
     NotificationPreference,
     PushSubscription,
     RuleMinute,
@@ -47,6 +48,7 @@ from tenants.models import (
     Identity,
     RecoveryCode,
     Resealing,
+    SavedView,
     SecondFactor,
     Tenant,
 )
@@ -206,6 +208,9 @@ def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes)
 def _fill_rules_and_receivers(tenant: Tenant, now: Any, sealed: bytes) -> None:
     SavedView.objects.create(tenant=tenant, list="tasks", name="Nightly")
     rule = AlertRule.objects.create(tenant=tenant, name="Late", kind="late_start")
+    MaintenanceWindow.objects.create(
+        tenant=tenant, name="Upgrade", scope="all", begins_at=now, ends_at=now
+    )
     RuleMinute.objects.create(rule=rule, minute=now, ended=2, failed=1)
     channel = make_channel(tenant, url=f"https://hooks.example.com/{CANARY}")
     AlertRuleChannel.objects.create(channel=channel, rule=rule)
@@ -237,6 +242,7 @@ def test_every_model_of_the_product_is_registered():
         "BulkJobItem",
         "MinuteStat",
         "ObjectiveHour",
+        "TargetDay",
         "TaskBudget",
         "TaskDependency",
         "UsageDay",

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from shared import clock_watch
-from shared.clock_watch import ClockWatch, Skew, measure, proven, skews
+from shared.clock_watch import ClockWatch, Skew, measure, offsets, proven, skews
 from shared.redis_client import CLOCKS_KEY, client
 from tests.support.waiting import until
 
@@ -78,6 +78,7 @@ def test_clocks_within_the_bound_and_old_measurements_are_not_told():
     _say("web@d", -5.0)
 
     assert skews() == [Skew("web@d", -5.0), Skew("web@c", 0.2)]
+    assert offsets() == [Skew("web@d", -5.0), Skew("web@c", 0.2), Skew("web@a", 0.09)]
 
 
 def test_processes_that_were_not_heard_for_a_day_are_forgotten():

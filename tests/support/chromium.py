@@ -37,6 +37,10 @@ def is_chromium_required() -> bool:
 
 def launch_chromium(playwright: Playwright, path: str) -> Browser:
     """Start the browser without a window."""
+    return playwright.chromium.launch(executable_path=path, args=flags())
+
+
+def flags() -> list[str]:
+    """Return what the browser is started with."""
     # Chromium's sandbox refuses to run for root.
-    flags = ["--no-sandbox", *_FLAGS] if os.geteuid() == 0 else list(_FLAGS)
-    return playwright.chromium.launch(executable_path=path, args=flags)
+    return ["--no-sandbox", *_FLAGS] if os.geteuid() == 0 else list(_FLAGS)

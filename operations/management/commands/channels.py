@@ -6,9 +6,7 @@ the machine can read.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
-from getpass import getpass
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -21,11 +19,11 @@ from notifications.presentation import present_channel
 from notifications.services import channels as services
 from notifications.services.channel_sending import send_channel_trial
 from notifications.transports.chat import MAX_URL_LENGTH
-from operations.files import read_bytes
+from operations.files import read_url
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.command_parser import Verb
-from shared.commands import FAILED, PunctualCommand, VerbCommand, shown, table, wrong_use
+from shared.commands import FAILED, PunctualCommand, VerbCommand, shown, table
 from shared.exceptions import NotFound
 
 _COLUMNS = ("name", "service", "host", "kinds", "rules", "last_sent_at", "error")
@@ -44,7 +42,11 @@ def _show(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def _create(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     tenant = chosen_tenant(options["tenant"])
-    body = {"name": options["name"], "kind": options["kind"], "url": _url(options["file"])}
+    body = {
+        "name": options["name"],
+        "kind": options["kind"],
+        "url": read_url(options["file"], MAX_URL_LENGTH),
+    }
     with transaction.atomic(durable=True):
         made = services.create_channel(tenant.id, body | _heard(options), actor=COMMAND)
     _emit(command, options, made)
@@ -56,7 +58,7 @@ def _change(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     if options["rename"] is not None:
         body["name"] = options["rename"]
     if options["new_url"]:
-        body["url"] = _url(options["file"])
+        body["url"] = read_url(options["file"], MAX_URL_LENGTH)
     with transaction.atomic(durable=True):
         changed = services.change_channel(channel.tenant_id, channel.pk, body, actor=COMMAND)
     _emit(command, options, changed)
@@ -105,18 +107,6 @@ def _heard(options: Mapping[str, Any]) -> dict[str, Any]:
     if options["after"] is not None:
         body["after_seconds"] = options["after"]
     return body
-
-
-def _url(path: str | None) -> str:
-    """Return the URL from the file, the terminal or standard input, without a last line end."""
-    if path is not None:
-        try:
-            text = read_bytes(path, MAX_URL_LENGTH + 2).decode()
-        except UnicodeDecodeError as error:
-            raise wrong_use("--file", "the URL is no text in UTF-8") from error
-    else:
-        text = getpass("URL: ") if sys.stdin.isatty() else sys.stdin.read(MAX_URL_LENGTH + 2)
-    return text.strip()
 
 
 def _emit(command: PunctualCommand, options: Mapping[str, Any], channel: AlertChannel) -> None:

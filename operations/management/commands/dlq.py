@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from insight.filter_language.conditions import letters_matching
+from insight.filter_language.fields import DEAD_LETTERS
+from insight.list_budget import TASKS_ADVICE, read_list
+from insight.list_orders import DEAD_LETTER_ORDERS
 from operations.bulk.options import add_action_options, add_letter_filters
 from operations.dead_letters import actions, letters
+from operations.finding import add_list_filter, filter_option, order_option, scope_of
 from operations.list_files import add_file_options, print_file, shown_limit
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, wrong_use
@@ -24,12 +29,17 @@ def _groups(command: Any, options: Mapping[str, Any]) -> None:
 
 
 def _list(command: Any, options: Mapping[str, Any]) -> None:
+    wanted = filter_option(options["filter"], DEAD_LETTERS)
+    order = order_option(options["ordering"], DEAD_LETTER_ORDERS, "-created_at")
     found = _chosen(options)
-    order = ("-created_at", "-id")
+    if wanted is not None:
+        found = letters_matching(found, wanted, scope_of(options["tenant"]))
     if print_file(command, options, "dead_letters", found, order=order):
         return
-    total = found.count()
-    page = list(found.order_by(*order)[: shown_limit(options)])
+    limit = shown_limit(options)
+    total, page = read_list(
+        lambda: (found.count(), list(found.order_by(*order)[:limit])), advice=TASKS_ADVICE
+    )
     documents = letters.documents(page, payload=options["payload"])
     document = {"dead_letters": documents, "total": total}
     command.emit(options, document, letters.list_lines(page, wide=options["wide"]))
@@ -80,6 +90,7 @@ def _add_group_options(parser: Any) -> None:
 def _add_list_options(parser: Any) -> None:
     _add_filters(parser)
     add_file_options(parser)
+    add_list_filter(parser, "cause:http_status:* label:team:billing", DEAD_LETTER_ORDERS)
     parser.add_argument("--wide", action="store_true", help="full ids and names")
     _add_payload(parser)
 
@@ -128,6 +139,7 @@ class Command(VerbCommand):
                 "dlq list --signature http_status:503",
                 "dlq list --state all --wide",
                 "dlq list --resolved-as fixed",
+                "dlq list --filter 'http:5xx host:api.example.com'",
             ),
             _list,
             _add_list_options,

@@ -22,6 +22,7 @@ from insight.explain.explanation import explain_execution, explain_task
 from operations.finding import find_execution, find_task, moment_option
 from shared.command_parser import HelpFormatter, examples_text
 from shared.commands import CONFLICT, PunctualCommand, add_json_option, shown, wrong_use
+from shared.duration_words import duration_text
 from shared.exceptions import NotFound
 
 _MARKS = {True: "✓", False: "✗", None: "·"}
@@ -85,6 +86,12 @@ def _lines(found: Explanation, *, everything: bool) -> Iterator[str]:
     yield shown(found.verdict)
     if found.estimated_start is not None:
         yield f"Estimated start: {told(found.estimated_start)}"
+    if found.no_estimate:
+        yield f"No estimate of the start: {found.no_estimate}"
+    if found.estimate_error is not None:
+        error = found.estimate_error
+        spent = f"{duration_text(error.p50_ms)} (median) and {duration_text(error.p90_ms)} (p90)"
+        yield f"Its latest {error.count} starts came {spent} after their due time"
     if blocker is not None and blocker.fix is not None:
         call = f"  ({blocker.fix.call})" if blocker.fix.call else ""
         yield f"What to do: {blocker.fix.text}{call}"

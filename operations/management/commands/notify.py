@@ -115,6 +115,8 @@ def _preferences(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     wanted = {name: options[name] for name in _WISHES if options[name] is not None}
     if options["quiet_hours"] is not None:
         wanted["quiet_from"], wanted["quiet_to"] = _quiet(options["quiet_hours"])
+    if options["digest"] is not None:
+        wanted["digest_minutes"] = options["digest"]
     with transaction.atomic(durable=True):
         kept = (
             update_preference(membership.tenant_id, membership.pk, wanted, actor=COMMAND)
@@ -221,6 +223,12 @@ def _add_preferences_options(parser: CommandParser) -> None:
         help="IANA zone of the member's messages and quiet hours",
     )
     parser.add_argument("--quiet-hours", metavar="FROM-TO", help="such as 22:00-07:00, or none")
+    parser.add_argument(
+        "--digest",
+        type=int,
+        metavar="MINUTES",
+        help="gather e-mail that is not urgent for so long; 0 for at once",
+    )
 
 
 def _add_browsers_options(parser: CommandParser) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from insight.presentation.objectives import present_objectives
+from insight.presentation.objectives import present_objectives, present_targets
 from insight.statistics.objectives import (
     WINDOWS,
     Budget,
@@ -15,11 +15,15 @@ from insight.statistics.objectives import (
     objectives_of,
     objectives_of_installation,
 )
+from insight.statistics.task_targets import TaskTargets, task_targets
 from shared.command_parser import Verb
-from shared.commands import VerbCommand, table
+from shared.commands import VerbCommand, shown, table
 from tenants.services import get_tenant
 
 _HEADING = ("objective", "priority", "counted", "missed", "budget left", *WINDOWS, "spent at")
+_TARGETS = (
+    *("task", "target", "within", "counted", "missed", "budget left", "burn rate today", "name"),
+)
 _CAUSES = ("objective", "cause", "missed", "last", "example")
 
 
@@ -27,8 +31,13 @@ def _show(command: Any, options: Mapping[str, Any]) -> None:
     named = options["tenant"]
     tenant = None if named is None else get_tenant(named)
     found = objectives_of_installation() if tenant is None else objectives_of(tenant.pk)
-    document = {"tenant_id": tenant and str(tenant.pk), **present_objectives(found)}
-    command.emit(options, document, _lines(found))
+    tasks = [] if tenant is None else task_targets(tenant.pk)
+    document = {
+        "tenant_id": tenant and str(tenant.pk),
+        **present_objectives(found),
+        "tasks": present_targets(tasks),
+    }
+    command.emit(options, document, [*_lines(found), *_task_lines(tasks)])
 
 
 def _add_show_options(parser: CommandParser) -> None:
@@ -67,6 +76,29 @@ def _lines(found: Sequence[ObjectiveState]) -> Iterator[str]:
     if causes:
         yield ""
         yield from table(_CAUSES, causes)
+
+
+def _task_lines(tasks: Sequence[TaskTargets]) -> Iterator[str]:
+    if not tasks:
+        return
+    yield ""
+    yield from table(
+        _TARGETS,
+        [
+            (
+                str(one.task_id),
+                figure.target,
+                f"{figure.seconds:g} s",
+                f"{figure.total:,}",
+                f"{figure.bad:,}",
+                f"{figure.left:.1%}",
+                f"{figure.burn_rate:.2f}",
+                shown(one.name, 36),
+            )
+            for one in tasks
+            for figure in one.figures
+        ],
+    )
 
 
 def _row(budget: Budget) -> tuple[str, ...]:

@@ -15,7 +15,9 @@ from operations.tasks import (
     reading,
     runs,
     setting,
+    statistics,
     trials,
+    versions,
     what_if,
 )
 from shared.command_parser import Verb
@@ -51,6 +53,20 @@ class Command(VerbCommand):
             ),
             occurrences.run,
             occurrences.add_options,
+        ),
+        Verb(
+            "stats",
+            "show success, durations, start delays and failures of a task over time",
+            ("tasks stats 9f3c2a7b1d20", "tasks stats 9f3c2a7b1d20 --window 30d --json"),
+            statistics.show_statistics,
+            statistics.add_stats_options,
+        ),
+        Verb(
+            "calendar",
+            "show the past and coming days of a task, with pauses and changes of the clocks",
+            ("tasks calendar 9f3c2a7b1d20",),
+            statistics.show_calendar,
+            statistics.add_calendar_options,
         ),
         Verb(
             "create",
@@ -103,6 +119,13 @@ class Command(VerbCommand):
             setting.run,
             setting.add_options,
             dangerous=True,
+        ),
+        Verb(
+            "diff",
+            "show what differs between two versions of a task",
+            ("tasks diff 9f3c2a7b1d20", "tasks diff 9f3c2a7b1d20 3 5 --json"),
+            versions.run,
+            versions.add_options,
         ),
         Verb(
             "rollback",

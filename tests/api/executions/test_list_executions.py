@@ -7,6 +7,7 @@ import pytest
 
 from executions.loop.clocks import database_now
 from executions.models import Execution
+from insight import list_budget
 from shared.instants import format_instant
 from tasks.models import Task
 from tenants.models import Tenant
@@ -218,3 +219,82 @@ def test_a_page_costs_the_same_number_of_queries_at_any_length(
 
     with django_assert_max_num_queries(6):
         assert len(ids(client.get(f"{URL}?limit=200"))) > 10
+
+
+def test_a_filter_narrows_the_list_beside_other_parameters(client: ApiClient, alpha: Tenant):
+    failed = make_execution(alpha, "FAILED", once(name="Invoice", labels={"team": "billing"}))
+    make_execution(alpha, "SUCCEEDED", once(name="Report", labels={"team": "billing"}))
+
+    answer = client.get(f"{URL}?filter=label:team:billing%20http:5xx&status=FAILED,SUCCEEDED")
+
+    assert ids(answer) == [str(failed.id)]
+    assert "total" not in answer.json()["pagination"]
+    assert ids(client.get(f"{URL}?filter=invoice")) == [str(failed.id)]
+    assert ids(client.get(f"{URL}?filter=invoice&q=report")) == []
+    assert client.get(f"{URL}?filter=-invoice&page=1").json()["pagination"]["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("filter=status:faild", "At character 8: status is one of"),
+        ("filter=%22", "not closed"),
+        ("filter=%00", "control"),
+        (f"filter={'x' * 3000}", "2000"),
+        ("ordering=-worker", "no order by worker"),
+        ("sort=-delay", "no such parameter"),
+    ],
+)
+def test_what_no_list_can_be_asked_is_refused_with_help(client: ApiClient, query: str, words: str):
+    answer = client.get(f"{URL}?{query}")
+
+    assert answer.status_code == 400
+    assert words in answer.json()["errors"][0]["message"]
+
+
+@pytest.mark.parametrize("name", ["delay", "duration", "attempt", "http"])
+def test_pages_of_every_order_meet_every_row_with_a_value_once(
+    client: ApiClient, alpha: Tenant, name: str
+):
+    began = database_now()
+    expected = []
+    for number in (3, 1, 2, 1):
+        row = make_execution(alpha, "SUCCEEDED")
+        Execution.objects.filter(pk=row.pk).update(
+            start_delay_ms=number * 1.5,
+            started_at=began,
+            finished_at=began + timedelta(microseconds=number),
+            attempt=number,
+            response_status=200 + number,
+        )
+        expected.append((number, str(row.id)))
+    waiting = make_execution(alpha, "PENDING")
+    if name == "attempt":
+        expected.append((0, str(waiting.id)))
+    expected.sort()
+
+    for sign, wanted in (("", expected), ("-", expected[::-1])):
+        met: list[str] = []
+        cursor = ""
+        while cursor is not None:
+            answer = client.get(
+                f"{URL}?limit=2&ordering={sign}{name}" + (f"&cursor={cursor}" if cursor else "")
+            )
+            met += ids(answer)
+            cursor = answer.json()["pagination"]["next_cursor"]
+        assert met == [one for _, one in wanted]
+
+
+def test_a_list_that_takes_too_long_is_refused_with_advice(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+):
+    def take_too_long(milliseconds: int, read: Any) -> Any:
+        raise list_budget.OutOfTime
+
+    monkeypatch.setattr(list_budget, "within", take_too_long)
+
+    answer = client.get(f"{URL}?filter=delay:>1s")
+
+    assert problem(answer) == (400, "window_too_wide")
+    assert "scheduled:-24h" in answer.json()["detail"]
+    assert client.get(URL).status_code == 200

@@ -9,6 +9,18 @@ def document():
     return SchemaGenerator().get_schema(request=None, public=True)
 
 
+def test_every_operation_has_one_line_that_says_what_it_does(document):
+    summaries = {
+        f"{method} {path}": operation.get("summary", "")
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    }
+
+    without = [name for name, text in summaries.items() if not 0 < len(text) <= 100]
+    assert without == []
+    assert summaries["get /v1/event-subscriptions"] == "List the subscriptions, newest first"
+
+
 def test_every_operation_documents_its_problems(document):
     operation = document["paths"]["/v1/api-keys/{key_id}"]["delete"]
 

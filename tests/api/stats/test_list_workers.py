@@ -43,6 +43,7 @@ def test_nobody_is_listed_where_nobody_works(client: ApiClient):
     assert client.get(PATH).json() == {"workers": [], "recorders": []}
 
 
+@pytest.mark.logs("request.without_server")
 def test_without_redis_the_call_is_503(client: ApiClient, monkeypatch: pytest.MonkeyPatch):
     closed = closed_redis()
     monkeypatch.setattr("wire.heartbeats.client", lambda: closed)

@@ -53,6 +53,13 @@ def test_more_starts_are_a_stronger_colour_and_none_is_the_ground():
     assert "65–100" in legend
 
 
+def test_an_even_load_is_one_quiet_colour():
+    markup = heat_map(week({(0, 0): 60, (0, 1): 61, (1, 0): 55}))
+
+    assert len(having(markup, "heat-2")) == 3
+    assert "55–61" in texts(markup, "legend")[0]
+
+
 def test_the_summary_names_the_fullest_hour():
     markup = heat_map(week({(1, 8): 40, (0, 0): 2}))
 

@@ -17,6 +17,11 @@ def test_a_sparkline_reaches_from_floor_to_top():
     assert line.get("d") == "M0 23L50 12.5L100 2"
 
 
+def test_only_bad_counts_have_the_colour_of_failures():
+    assert not having(sparkline([1, 2], label="In flight"), "spark-bad")
+    assert having(sparkline([1, 2], label="Failures", bad=True), "spark-bad")
+
+
 def test_one_value_is_a_level_line():
     (line,) = having(sparkline([5], label="Failures"), "spark-line")
 

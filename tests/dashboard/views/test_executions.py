@@ -248,7 +248,7 @@ def test_a_page_of_executions_costs_the_same_for_one_row_and_for_twenty(browser,
     for row in release():
         finish(row)
 
-    assert queries_for(client, "/executions") == for_one <= 15
+    assert queries_for(client, "/executions") == for_one <= 24
 
 
 @pytest.mark.parametrize("kind", ["webhook", "pool", "handler", "command"])
@@ -451,3 +451,56 @@ def test_the_page_links_to_the_trace_in_the_operators_tool(browser, alpha, setti
 
     link = f'<a href="{url}" rel="noreferrer noopener"><code>{execution.pk.hex}</code></a>'
     assert link in client.get(path).text
+
+
+def test_the_filter_is_one_text_in_the_field_the_url_the_chips_and_the_call(browser, alpha):
+    failed = make_execution(alpha, "FAILED", once(name="Invoice"))
+    make_execution(alpha, "SUCCEEDED", once(name="Invoice"))
+    client = browser(alpha)
+
+    answer = client.get("/executions?filter=http:5xx&q=invoice&ordering=-delay")
+
+    assert [row["id"] for row in answer.context["rows"]] == [str(failed.pk)]
+    assert 'value="http:5xx invoice"' in answer.text
+    assert "?ordering=-delay&amp;filter=http%3A5xx+invoice+status%3Afailed" in answer.text
+    assert 'aria-label="Remove http:5xx"' in answer.text
+    called = dict(parse_qsl(answer.context["as_call"].partition("?")[2].rstrip("'")))
+    assert called["filter"] == "http:5xx"
+    assert called["ordering"] == "-delay"
+    assert client.get("/executions?add=http&value=5xx").url == "/executions?filter=http%3A5xx"
+
+
+def test_a_filter_that_cannot_be_read_is_an_error_of_its_field(browser, alpha):
+    make_execution(alpha, "FAILED")
+
+    answer = browser(alpha).get("/executions?filter=status:faild")
+
+    assert answer.status_code == 200
+    assert answer.context["rows"] == []
+    assert "Did you mean failed?" in answer.text
+    assert 'aria-invalid="true" aria-describedby="filter-error"' in answer.text
+    assert "The list was not read" in answer.text
+
+
+def test_a_filter_by_time_takes_the_place_of_the_window(browser, alpha):
+    old = make_execution(alpha, "SUCCEEDED", once(database_now() - timedelta(hours=2)))
+    client = browser(alpha)
+
+    answer = client.get("/executions?window=1h&filter=scheduled:-3h")
+
+    assert [row["id"] for row in answer.context["rows"]] == [str(old.pk)]
+    assert 'id="window"' not in answer.text
+    assert "since=" not in answer.context["as_call"]
+
+
+def test_states_are_counted_beside_the_filter_and_not_anew_at_each_live_change(browser, alpha):
+    for status in ("FAILED", "FAILED", "SUCCEEDED"):
+        make_execution(alpha, status)
+    client = browser(alpha)
+
+    def counts(answer):
+        return {chip.value: chip.count for chip in answer.context["statuses"] if chip.count}
+
+    assert counts(client.get("/executions")) == {"FAILED": 2, "SUCCEEDED": 1}
+    assert counts(client.get("/executions?filter=http:5xx+status:failed")) == {"FAILED": 2}
+    assert counts(client.get("/executions", headers={"X-Live": "1"})) == {}

@@ -91,6 +91,7 @@ def test_of_many_rows_a_bounded_number_is_remembered(alpha, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [DatabaseError, InterfaceError])
+@pytest.mark.logs("reading.not_recorded")
 def test_a_reading_that_cannot_be_recorded_is_no_error_and_is_tried_again(
     alpha, monkeypatch, error
 ):

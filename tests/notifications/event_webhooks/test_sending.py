@@ -64,6 +64,7 @@ def test_more_than_a_page_is_sent_in_one_job(
 
 
 @recounts("event_webhook.attempt_count")
+@pytest.mark.logs("event_webhook.failed")
 def test_a_failed_event_is_tried_again_before_the_next_one(receiver: HttpReceiver) -> None:
     subscription = subscribe(receiver.url)
     first, second = write(subscription.tenant_id, "execution.failed", "task.changed")
@@ -177,6 +178,7 @@ def test_what_no_retry_mends_pauses_at_once(
     assert (row.status, row.paused_reason, row.claim_id) == ("PAUSED", reason, None)
 
 
+@pytest.mark.logs("event_webhook.paused")
 def test_a_place_that_is_kept_no_longer_pauses(receiver: HttpReceiver) -> None:
     subscription = subscribe(receiver.url)
     year = fresh(subscription).read_at.year

@@ -97,6 +97,7 @@ def test_a_place_that_grows_old_and_a_failure_wake_their_own_senders(
     assert woken_senders == [False, True]
 
 
+@pytest.mark.logs("event_webhooks.held_back")
 def test_without_a_broker_rows_stay_due(monkeypatch: pytest.MonkeyPatch) -> None:
     subscription = subscribe(URL)
     write(subscription.tenant_id, "task.changed")

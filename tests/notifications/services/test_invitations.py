@@ -58,6 +58,7 @@ def test_only_the_newest_message_has_a_valid_link(alpha):
     assert token_in(mail.outbox[0]) != token_in(mail.outbox[1])
 
 
+@pytest.mark.logs("invitation.withheld")
 def test_an_address_that_many_tenants_write_to_gets_no_more_and_no_page_tells(alpha, monkeypatch):
     monkeypatch.setattr(of_tenants, "MOST_OF_ALL_TO_ADDRESS", 1)
     first, second = make_tenant("One"), make_tenant("Two")

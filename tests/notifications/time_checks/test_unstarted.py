@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from executions.external.pools import change_pool
+from executions.models import MinuteStat
 from tenants.models import Tenant
 from tests.executions.changes.changes import pause
 from tests.executions.leasing import POOL
@@ -49,6 +50,21 @@ def beside(tenant: Tenant, status: str, **limits: int) -> None:
     """Make overdue work of a tenant with limits, beside another execution of it."""
     limit(tenant, **limits)
     make_execution(tenant, status)
+    due(tenant, 25)
+
+
+def worked(tenant: Tenant, attempts: int, milliseconds: int, **limits: int) -> None:
+    """Make overdue work of a tenant with limits whose attempts have just ended, all of them."""
+    limit(tenant, **limits)
+    for before in (0, 60):
+        minute = ago(before).replace(second=0, microsecond=0)
+        MinuteStat.objects.create(
+            tenant_id=tenant.id,
+            minute=minute,
+            start_delays=[],
+            attempts=attempts,
+            execution_ms=attempts * milliseconds,
+        )
     due(tenant, 25)
 
 
@@ -100,6 +116,24 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
     ),
     "with half of it taken": (lambda t: beside(t, "QUEUED", executions_in_flight=2), []),
     "below that": (lambda t: beside(t, "RUNNING", executions_in_flight=3), LATE),
+    # A look between two short executions finds all places empty.
+    "at the limit between one execution and the next": (
+        lambda t: worked(t, 600, 1, executions_in_flight=1),
+        [],
+    ),
+    "at a limit of many that are short": (
+        lambda t: worked(t, 6000, 1, executions_in_flight=20),
+        [],
+    ),
+    "at the limit between two long ones": (
+        lambda t: worked(t, 1, 30_000, executions_in_flight=1),
+        [],
+    ),
+    "at a limit of many that is far away": (
+        lambda t: worked(t, 60, 100, executions_in_flight=20),
+        LATE,
+    ),
+    "at a limit while nothing ends": (lambda t: worked(t, 0, 0, executions_in_flight=1), LATE),
     "at the rate of its tenant": (lambda t: beside(t, "QUEUED", executions_per_second=1), []),
     "asked for by a person": (lambda t: due(t, 90, trigger="manual"), []),
     "a retry": (lambda t: due(t, 90, attempt=1), []),

@@ -1,0 +1,72 @@
+"""The time that reading a list may take, and the refusal that says how to narrow the list.
+
+A filter or an order that no index serves reads every row of its window. It may take two seconds;
+then PostgreSQL cancels the statement, and the caller is told what to add to the filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import OperationalError, transaction
+from psycopg.errors import QueryCanceled
+
+from shared.exceptions import FieldError, InvalidInput
+from shared.sql import run
+
+#: Of each statement that a list is read by.
+BUDGET_MS = 2000
+
+TASKS_ADVICE = "Add a term to the filter, for instance created:-24h."
+
+_Found = TypeVar("_Found")
+
+
+class TooWide(InvalidInput):
+    """Reading this list takes over two seconds, because the filter leaves too many rows to read."""
+
+    code = "window_too_wide"
+
+    def __init__(self, advice: str) -> None:
+        message = f"{(type(self).__doc__ or '').splitlines()[0]} {advice}"
+        super().__init__([FieldError("?filter", self.code, message)], message)
+        self.advice = advice
+
+
+class OutOfTime(Exception):
+    """A statement was cancelled after its time."""
+
+
+def within(milliseconds: int, read: Callable[[], _Found]) -> _Found:
+    """Return what is read, each statement within the time; raise OutOfTime."""
+    try:
+        with transaction.atomic():
+            run("dispatch/limit_time", {"milliseconds": milliseconds})
+            found = read()
+            run("dispatch/limit_time_no_more")
+            return found
+    except OperationalError as error:
+        if not isinstance(error.__cause__, QueryCanceled):
+            raise
+        raise OutOfTime from error
+
+
+def read_list(read: Callable[[], _Found], *, advice: str, unlimited: bool = False) -> _Found:
+    """Return a page of a list; raise TooWide with the advice where it takes too long.
+
+    ``unlimited``: an index serves the page, which saves the statements that set the limit.
+    """
+    if unlimited:
+        return read()
+    try:
+        return within(BUDGET_MS, read)
+    except OutOfTime as error:
+        raise TooWide(advice) from error
+
+
+def advice_for(*, bounded: bool) -> str:
+    """Return what to add to a filter of executions that takes too long."""
+    if not bounded:
+        return "Narrow the window: add scheduled:-24h to the filter."
+    return "Narrow the window, for instance with scheduled:-1h, or add a term to the filter."

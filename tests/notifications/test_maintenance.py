@@ -1,0 +1,224 @@
+"""Alerts in maintenance windows are kept, counted, and told in one message afterwards."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import pytest
+
+from executions.loop.clocks import database_now
+from notifications.built_in_rules import built_in_id
+from notifications.maintenance import active_until, covers
+from notifications.models import Alert, AlertTask, Delivery, MaintenanceWindow
+from notifications.notices import plan_due_notices
+from notifications.services.deliveries import send_delivery
+from notifications.services.maintenance import WindowFields, create_window, end_window
+from tenants.models import Tenant
+from tests.factories import ACTOR, daily, make_task, make_tenant
+from tests.notifications.cast import make_member, pass_time
+from tests.support.alert_channels import make_channel
+from tests.support.alerts import make_alert
+from tests.support.smtp_sink import SmtpSink, smtp_server, use_smtp
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NIGHTS = {"weekdays": [7], "from_time": time(22), "to_time": time(2), "timezone": "Europe/Berlin"}
+
+
+def weekly(**parts: Any) -> MaintenanceWindow:
+    return MaintenanceWindow(name="Nights", scope="all", **{**NIGHTS, **parts})
+
+
+def hour(tenant: Tenant, **parts: Any) -> MaintenanceWindow:
+    ends = database_now() + timedelta(hours=1)
+    return create_window(tenant.id, WindowFields("Upgrade", ends_at=ends, **parts), actor=ACTOR)
+
+
+def end_now(tenant: Tenant) -> None:
+    end_window(tenant.id, MaintenanceWindow.objects.get().pk, actor=ACTOR)
+
+
+@pytest.mark.parametrize(
+    ("now", "until"),
+    [
+        ("2027-01-03T20:59:59Z", None),
+        ("2027-01-03T21:00:00Z", "2027-01-04T01:00:00Z"),
+        ("2027-01-04T00:59:59Z", "2027-01-04T01:00:00Z"),
+        ("2027-01-04T01:00:00Z", None),
+        ("2027-01-04T21:30:00Z", None),
+        # The night of the change of clocks: from 22:00 +01:00 until 02:00, which comes first.
+        ("2027-03-28T00:30:00Z", None),
+        ("2027-03-28T20:30:00Z", "2027-03-29T00:00:00Z"),
+    ],
+)
+def test_a_weekly_window_opens_by_the_clock_of_its_zone(now: str, until: str | None) -> None:
+    found = active_until(weekly(), datetime.fromisoformat(now))
+
+    assert found == (None if until is None else datetime.fromisoformat(until))
+
+
+def test_a_window_within_a_day_does_not_go_over_midnight() -> None:
+    window = weekly(from_time=time(8), to_time=time(9), timezone="UTC")
+
+    assert active_until(window, datetime.fromisoformat("2027-01-03T08:30:00Z"))
+    assert not active_until(window, datetime.fromisoformat("2027-01-04T08:30:00Z"))
+
+
+def test_what_was_held_back_is_one_message_after_the_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tenant = make_tenant("acme")
+    make_member(tenant)
+    hour(tenant)
+    for number in range(3):
+        make_alert(tenant, number)
+    assert plan_due_notices() == []
+    assert not Delivery.objects.exists()
+    Alert.objects.filter(task_name="task 1").update(count=5)
+
+    end_now(tenant)
+    assert len(plan_due_notices()) == 3
+    sink = SmtpSink()
+    with smtp_server(sink) as port:
+        use_smtp(monkeypatch, port)
+        for delivery in Delivery.objects.filter(status="PENDING"):
+            send_delivery(delivery.id)
+
+    [mail] = sink.messages
+    assert mail["Subject"] == "[failed] 3 alerts (acme): 9 failures"
+
+
+def test_a_window_that_ends_by_itself_lets_its_alerts_go() -> None:
+    tenant = make_tenant()
+    make_member(tenant)
+    window = hour(tenant)
+    alert = make_alert(tenant)
+    plan_due_notices()
+    alert.refresh_from_db()
+    assert alert.held_until == alert.next_notice_at == window.ends_at
+
+    now = database_now()
+    MaintenanceWindow.objects.update(begins_at=now - timedelta(hours=2), ends_at=now)
+    pass_time(minutes=60)
+    assert [one.alert for one in plan_due_notices()] == [alert]
+
+
+def test_an_alert_that_is_over_within_the_window_is_told_once_as_over() -> None:
+    tenant = make_tenant()
+    make_member(tenant)
+    hour(tenant)
+    alert = make_alert(tenant)
+    Alert.objects.update(recovered_at=database_now())
+    assert plan_due_notices() == []
+    alert.refresh_from_db()
+    assert alert.closed_at is None
+
+    end_now(tenant)
+
+    assert [one.closing for one in plan_due_notices()] == [True]
+
+
+def test_another_window_goes_on_holding_what_one_lets_go() -> None:
+    tenant = make_tenant()
+    make_member(tenant)
+    first, _ = hour(tenant), hour(tenant)
+    make_alert(tenant)
+    plan_due_notices()
+
+    end_window(tenant.id, first.pk, actor=ACTOR)
+
+    assert plan_due_notices() == []
+
+
+def test_neither_shared_channels_nor_escalations_hear_of_it_meanwhile() -> None:
+    tenant = make_tenant()
+    make_channel(tenant, url="https://hooks.example.com/a")
+    make_channel(tenant, name="second", url="https://hooks.example.com/b", after_seconds=1)
+    hour(tenant)
+    make_alert(tenant)
+    pass_time(minutes=5)
+    plan_due_notices()
+    assert not Delivery.objects.exists()
+
+    end_now(tenant)
+    plan_due_notices()
+
+    assert Delivery.objects.filter(alert_channel__name="second").count() == 1
+    assert Delivery.objects.count() == 2
+
+
+def test_alerts_of_other_tenants_are_told() -> None:
+    alpha, beta = make_tenant("Alpha"), make_tenant("Beta")
+    make_member(beta)
+    hour(alpha)
+    make_alert(beta)
+
+    assert len(plan_due_notices()) == 1
+
+
+def alert_of(tenant: Tenant, *labels: dict[str, str]) -> Alert:
+    alert = make_alert(tenant)
+    tasks = [make_task(tenant, daily(labels=one)) for one in labels]
+    AlertTask.objects.bulk_create([AlertTask(alert=alert, task_id=task.id) for task in tasks])
+    return alert
+
+
+def test_a_window_of_a_label_covers_alerts_of_which_each_task_has_it() -> None:
+    tenant = make_tenant()
+    window = hour(tenant, scope="label", value="team:data")
+    data, web = {"team": "data", "x": "y"}, {"team": "web"}
+
+    assert covers(window, alert_of(tenant, data, data))
+    assert not covers(window, alert_of_another(tenant, data, web))
+    Alert.objects.all().delete()
+    assert not covers(window, alert_of(tenant))  # about no task
+
+
+def alert_of_another(tenant: Tenant, *labels: dict[str, str]) -> Alert:
+    Alert.objects.all().delete()
+    return alert_of(tenant, *labels)
+
+
+def test_a_window_of_a_task_or_a_rule_covers_its_alerts_alone() -> None:
+    tenant = make_tenant()
+    alert = alert_of(tenant, {})
+    [task_id] = AlertTask.objects.values_list("task_id", flat=True)
+    other = make_task(tenant, daily())
+    kind = built_in_id(tenant.id, "final_failure")
+    another = built_in_id(tenant.id, "no_worker")
+
+    assert covers(hour(tenant, scope="task", value=str(task_id)), alert)
+    assert not covers(hour(tenant, scope="task", value=str(other.id)), alert)
+    assert covers(hour(tenant, scope="rule", value=str(kind)), alert)
+    assert not covers(hour(tenant, scope="rule", value=str(another)), alert)
+
+
+def test_a_member_may_gather_e_mail_and_gets_urgent_alerts_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from notifications.services.preferences import update_preference
+
+    tenant = make_tenant("acme")
+    gathers, _ = make_member(tenant), make_member(tenant, "bob", email="bob@example.com")
+    update_preference(tenant.id, gathers.pk, {"digest_minutes": 60}, actor=ACTOR)
+    sink = SmtpSink()
+    with smtp_server(sink) as port:
+        use_smtp(monkeypatch, port)
+
+        def tell() -> list[str]:
+            sink.raw.clear()
+            plan_due_notices()
+            for delivery in Delivery.objects.filter(status="PENDING"):
+                send_delivery(delivery.id)
+            return [str(one["Subject"]) for one in sink.messages if one["To"] == "ada@example.com"]
+
+        make_alert(tenant, 0)
+        assert tell() == []
+        assert len(sink.messages) == 1  # bob's
+        pass_time(minutes=50)
+        make_alert(tenant, 1)
+        Alert.objects.filter(pk=make_alert(tenant, 2).pk).update(urgent=True)
+        assert len(tell()) == 1
+        pass_time(minutes=10)
+        assert tell() == ["[failed] 2 alerts (acme): 4 failures"]
