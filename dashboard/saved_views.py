@@ -60,8 +60,7 @@ def default_address(request: ConsoleRequest, of: str) -> str | None:
     """Return the address of the default view, where a page is asked for without any query."""
     if request.META.get("QUERY_STRING"):
         return None
-    found = list_views(request.visitor.tenant.pk, request.visitor.membership.pk, of)
-    view = default_view(found)
+    view = default_view(_views(request, of))
     return None if view is None else address_of(view)
 
 
@@ -74,7 +73,7 @@ def address_of(view: SavedView) -> str:
 def views_of(request: ConsoleRequest, of: str) -> Views:
     """Return the views that the visitor sees of this list."""
     visitor = request.visitor
-    found = list_views(visitor.tenant.pk, visitor.membership.pk, of)
+    found = _views(request, of)
     chosen = request.GET.get("saved", "")
     current = next((view for view in found if str(view.id) == chosen), None)
     query = urlencode(
@@ -94,3 +93,12 @@ def views_of(request: ConsoleRequest, of: str) -> Views:
         may_change=current is not None and (current.member_id is not None or visitor.may_operate),
         without_url=f"{reverse(f'dashboard:{of}')}?saved={NO_VIEW}",
     )
+
+
+def _views(request: ConsoleRequest, of: str) -> list[SavedView]:
+    """Return the views of the list, read once for a page."""
+    found: list[SavedView] | None = getattr(request, "saved_views", None)
+    if found is None:
+        found = list_views(request.visitor.tenant.pk, request.visitor.membership.pk, of)
+        request.saved_views = found  # type: ignore[attr-defined]  # kept for this request alone
+    return found

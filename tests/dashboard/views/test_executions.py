@@ -464,7 +464,7 @@ def test_the_filter_is_one_text_in_the_field_the_url_the_chips_and_the_call(brow
     assert 'value="http:5xx invoice"' in answer.text
     assert "?ordering=-delay&amp;filter=http%3A5xx+invoice+status%3Afailed" in answer.text
     assert 'aria-label="Remove http:5xx"' in answer.text
-    called = dict(parse_qsl(answer.context["as_call"].partition("?")[2].rstrip("'")))
+    called = dict(parse_qsl(answer.context["look"].call.partition("?")[2].rstrip("'")))
     assert called["filter"] == "http:5xx"
     assert called["ordering"] == "-delay"
     assert client.get("/executions?add=http&value=5xx").url == "/executions?filter=http%3A5xx"
@@ -490,7 +490,7 @@ def test_a_filter_by_time_takes_the_place_of_the_window(browser, alpha):
 
     assert [row["id"] for row in answer.context["rows"]] == [str(old.pk)]
     assert 'id="window"' not in answer.text
-    assert "since=" not in answer.context["as_call"]
+    assert "since=" not in answer.context["look"].call
 
 
 def test_states_are_counted_beside_the_filter_and_not_anew_at_each_live_change(browser, alpha):
