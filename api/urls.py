@@ -15,6 +15,7 @@ _FOLDERS = (
     "encryption_keys",
     "calendars",
     "secrets",
+    "saved_views",
     "concurrency_keys",
     "destinations",
     "pauses",

@@ -11,7 +11,10 @@ class DashboardConfig(AppConfig):
     name = "dashboard"
 
     def ready(self) -> None:
-        """Record the sessions that begin and end."""
-        from dashboard import sign_in_guard  # models are loaded by now
+        """Record the sessions that begin and end; tell saved views what the lists understand."""
+        from api import list_pages  # models are loaded by now
+        from dashboard import sign_in_guard
+        from tenants import list_queries
 
         sign_in_guard.connect()
+        list_queries.register(list_pages.read_saved_query, list_pages.names_of)

@@ -30,7 +30,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 #: Older parameters whose values the filter can say by the field of the same name.
 _SAID_BY_FIELDS = ("status", "type", "owner", "label")
 #: What a new filter never keeps of the URL: the form's fields, and the place in the list.
-_NEVER_KEPT = ("filter", "add", "value", "cursor", "page")
+_NEVER_KEPT: tuple[str, ...] = ("filter", "add", "value", "cursor", "page")
 #: What a page shows in place of rows that it does not read.
 NO_ROWS: Mapping[str, Any] = {"rows": [], "pagination": {"next_cursor": None}}
 #: Windows that a page offers where reading a list takes too long.

@@ -58,6 +58,7 @@ def present_listed(rows: list[Execution]) -> list[dict[str, Any]]:
     for row, document in zip(rows, shown, strict=True):
         at = moment_of(row.pk)
         document["at"] = at
+        document["host"] = row.destination
         another = abs(row.scheduled_for - at) >= _SECOND
         document["wait"] = waits.get(row.pk)
         document["stands_for"] = document["scheduled_for"] if another else None

@@ -63,6 +63,11 @@ PLAIN = (
         "id name prefix scopes owner sees_payloads addresses created_at expires_at last_used_at "
         "last_used_address revoked_at replaced_by",
     ),
+    Plain(
+        "saved_views",
+        "tenants.SavedView",
+        "id member__user__username list name query is_default version created_at updated_at",
+    ),
     Plain("signing_secrets", "tenants.SigningSecret", "id created_at expires_at"),
     Plain("data_keys", "tenants.DataKey", "id generation created_at replaced_at"),
     Plain(

@@ -5,9 +5,11 @@ Commands that change many things at once call this, so that none acts on the wro
 
 from __future__ import annotations
 
+from django.db.models import Q
+
 from shared.commands import wrong_use
 from shared.exceptions import NotFound
-from tenants.models import Tenant
+from tenants.models import Membership, Tenant
 from tenants.services import get_tenant
 
 
@@ -21,3 +23,16 @@ def chosen_tenant(name: str | None) -> Tenant:
     if not found:
         raise NotFound("There is no tenant. Make one with `manage.py tenant create NAME`.")
     raise wrong_use("--tenant", "there are several tenants; name one.")
+
+
+def find_member(tenant: Tenant, text: str) -> Membership:
+    """Return the tenant's member of this account name, address or number; raise NotFound."""
+    named = Q(user__username=text) | Q(user__email__iexact=text)
+    if text.isascii() and text.isdecimal() and len(text) < 19:
+        named |= Q(pk=int(text))
+    found = list(Membership.objects.filter(named, tenant=tenant).select_related("user")[:2])
+    if not found:
+        raise NotFound(f"There is no member {text!r}.")
+    if len(found) > 1:
+        raise wrong_use("member", "more than one member is called so; give the id")
+    return found[0]

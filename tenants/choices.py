@@ -53,3 +53,11 @@ class SignInEnd(models.TextChoices):
     FACTOR = "factor", "The second factor was changed"
     EXPIRED = "expired", "Unused for too long, or too old"
     REPLACED = "replaced", "Too many sessions at once"
+
+
+class SavedList(models.TextChoices):
+    """A list of the console whose views can be saved."""
+
+    EXECUTIONS = "executions", "Executions"
+    TASKS = "tasks", "Tasks"
+    DEAD_LETTERS = "dead_letters", "Dead letters"

@@ -1,13 +1,15 @@
-"""The answers that show members and invitations, for every door."""
+"""The answers that show members, invitations and saved views, for every door."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
+from urllib.parse import parse_qsl
 
 from shared import database_clock
 from shared.instants import format_instant
-from tenants.models import Invitation, Membership
+from tenants import list_queries
+from tenants.models import Invitation, Membership, SavedView
 
 
 def present_member(member: Membership) -> dict[str, Any]:
@@ -37,6 +39,28 @@ def present_invitation(invitation: Invitation) -> dict[str, Any]:
         "sent_at": _instant_or_none(invitation.sent_at),
         "mail_error": invitation.mail_error or None,
     }
+
+
+def present_view(view: SavedView) -> dict[str, Any]:
+    """Return a saved view with the parameters that its list has no longer."""
+    return {
+        "id": str(view.id),
+        "list": str(view.list),
+        "name": view.name,
+        "query": view.query,
+        "shared": view.member_id is None,
+        "member": view.member_id,
+        "default": view.is_default,
+        "unknown_parameters": unknown_parameters(view),
+        "version": view.version,
+        "created_at": format_instant(view.created_at),
+        "updated_at": format_instant(view.updated_at),
+    }
+
+
+def unknown_parameters(view: SavedView) -> list[str]:
+    """Return the names in a view's query that its list has no longer."""
+    return sorted({name for name, _ in parse_qsl(view.query)} - list_queries.names_of(view.list))
 
 
 def _status(invitation: Invitation) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,9 +22,11 @@ from api.executions.serializers import (
 )
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent
+from api.list_files import FILES, FORMAT, file_answer
 from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import DEFAULT_LIMIT, LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, text, uuid
+from api.protocol.schema import or_file
 from api.protocol.views import PunctualView
 from executions.dead_letters.letters import (
     archive_dead_letter,
@@ -48,6 +51,7 @@ class DeadLettersView(PunctualView):
     """The tenant's dead letters."""
 
     reads = "dead_letter"
+    files_as = FILES
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
@@ -62,26 +66,43 @@ class DeadLettersView(PunctualView):
             "filter": filter_text(DEAD_LETTERS),
             "ordering": ordering(DEAD_LETTER_ORDERS, default="-created_at"),
             "group_by": choice("error_signature", description="Count by cause, most first."),
+            "format": FORMAT,
         }
     }
 
     @extend_schema(
         operation_id="list_dead_letters",
-        responses=PolymorphicProxySerializer(
-            "DeadLettersOrGroups", [DeadLetterPage, DeadLetterGroups], resource_type_field_name=None
+        responses=or_file(
+            PolymorphicProxySerializer(
+                "DeadLettersOrGroups",
+                [DeadLetterPage, DeadLetterGroups],
+                resource_type_field_name=None,
+            )
         ),
     )
-    def get(self, request: Request) -> Response:
-        """List dead letters, newest first; with `group_by`, count them by cause."""
+    def get(self, request: Request) -> HttpResponseBase:
+        """List dead letters, newest first; with `group_by`, count them by cause.
+
+        The list of letters comes as CSV or JSON lines, too.
+        """
         query = self.query
         found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
         if query["filter"] is not None:
             found = letters_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
         plain = is_plain(query["filter"], query["ordering"])
+        format_ = self.file_format
+        order = DEAD_LETTER_ORDERS[query["ordering"]]
         if query["group_by"]:
+            if format_ is not None:
+                message = "Groups come as JSON only: leave group_by out, or take JSON."
+                raise InvalidInput([FieldError("?group_by", "not_supported", message)], message)
             read = partial(_groups, found, query)
             return Response(read_list(read, advice=TASKS_ADVICE, unlimited=plain))
-        order = DEAD_LETTER_ORDERS[query["ordering"]]
+        if format_ is not None:
+            make = partial(file_answer, request._request, "dead_letters", found, query)
+            return read_list(
+                lambda: make(format_=format_, order=order), advice=TASKS_ADVICE, unlimited=plain
+            )
         page = read_list(
             lambda: paginate(
                 found, query, key="dead_letters", serialize=lambda row: row, order=order

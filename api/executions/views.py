@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,10 +19,11 @@ from api.executions.serializers import (
     RetryBody,
 )
 from api.idempotency import idempotent
+from api.list_files import FILES, FORMAT, file_answer
 from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import choice, choices, instant, text, uuid
-from api.protocol.schema import list_answer
+from api.protocol.schema import list_or_file
 from api.protocol.views import PunctualView
 from executions.bulk.backfill_steps import executions_made_by
 from executions.changes.cancellation import cancel_execution
@@ -37,6 +41,7 @@ from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail
 from tasks.choices import CONCURRENCY_KEY_LENGTH
 
+_Answer = TypeVar("_Answer")
 #: The filters of every list of executions.
 EXECUTION_FILTERS = {
     "status": choices(*Status.values, description="One or more states."),
@@ -58,6 +63,8 @@ EXECUTION_FILTERS = {
 class ExecutionsView(PunctualView):
     """The tenant's executions."""
 
+    files_as = FILES
+
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
@@ -69,19 +76,24 @@ class ExecutionsView(PunctualView):
             "q": text("In the task's name or labels, or in the error."),
             "filter": filter_text(EXECUTIONS),
             "ordering": ordering(EXECUTION_ORDERS, default="-id"),
+            "format": FORMAT,
         }
     }
 
     @extend_schema(
-        operation_id="list_executions", responses=list_answer("executions", ExecutionSerializer)
+        operation_id="list_executions",
+        responses=list_or_file("executions", ExecutionSerializer),
     )
-    def get(self, request: Request) -> Response:
-        """List executions, newest first."""
+    def get(self, request: Request) -> HttpResponseBase:
+        """List executions, newest first; also as CSV or JSON lines."""
         query = self.query
         if query["series"] is None:
             found = Execution.objects.for_tenant(self.tenant_id)
         else:
             found = executions_made_by(self.tenant_id, query["series"])
+        if (format_ := self.file_format) is not None:
+            make = partial(file_answer, request._request, "executions", format_=format_)
+            return read_executions(self.tenant_id, found, query, make)
         return Response(list_executions(self.tenant_id, found, query))
 
 
@@ -143,26 +155,45 @@ def list_executions(
     A search by text or filter is not counted unless asked by page. Raise TooWide where it reads
     more rows than its time allows.
     """
+    plain = is_plain(query.get("filter"), query.get("ordering", "-id"))
+
+    def make(found: ExecutionQuerySet, asked: dict[str, Any], **options: Any) -> dict[str, Any]:
+        is_counted = plain and not asked.get("q")
+        return paginate(
+            found,
+            query,
+            key="executions",
+            serialize=lambda row: row,
+            counted=is_counted,
+            **options,
+        )
+
+    page = read_executions(tenant_id, rows, query, make)
+    return {**page, "executions": present_executions(page["executions"])}
+
+
+def read_executions(
+    tenant_id: UUID,
+    rows: ExecutionQuerySet,
+    query: dict[str, Any],
+    make: Callable[..., _Answer],
+) -> _Answer:
+    """Return what ``make`` makes of the rows, the query, their order and parts."""
     now = database_now()
     wanted, name = query.get("filter"), query.get("ordering", "-id")
     rows, filters = narrowed(rows, wanted, with_bounds(query, now), Scope(tenant_id, now))
     ordered = in_order(rows, EXECUTION_ORDERS[name])
-    plain = is_plain(wanted, name)
 
-    def read() -> dict[str, Any]:
-        return paginate(
+    def read() -> _Answer:
+        return make(
             ordered.filtered(filters),
-            query,
-            key="executions",
-            serialize=lambda row: row,
+            {**query, "q": filters.get("q")},
             order=EXECUTION_ORDERS[name],
-            counted=plain and not filters.get("q"),
             parts=ordered.parts(tenant_id, filters),
         )
 
     bounded = query.get("since") is not None or (wanted is not None and begins(wanted))
-    page = read_list(read, advice=advice_for(bounded=bounded), unlimited=plain)
-    return {**page, "executions": present_executions(page["executions"])}
+    return read_list(read, advice=advice_for(bounded=bounded), unlimited=is_plain(wanted, name))
 
 
 def override_of(body: dict[str, Any]) -> Override | None:

@@ -8,7 +8,6 @@ state ``query_parameters = {"GET": {**LIST_PARAMETERS, ...}}`` and call :func:`p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, NoReturn
 
 import orjson
@@ -20,6 +19,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from api.protocol.query import Parameter, integer, text
 from shared.exceptions import FieldError, InvalidInput
+from shared.keyset import after_values, slice_of
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 200
@@ -60,13 +60,13 @@ def paginate(
     after = Q()
     if cursor is not None:
         start = 0
-        after = _after(rows, order, _read_cursor(cursor, order))
+        after = after_values(rows, order, _read_cursor(cursor, order))
     else:
         start = ((page or 1) - 1) * limit
     ordered = [part.filter(after).order_by(*order) for part in parts or (rows,)]
     if getattr(rows, "found_by_key", False):  # of a TenantQuerySet
         ordered = [part.filter(pk__in=part.values("pk")[: start + limit + 1]) for part in ordered]
-    found = _slice(ordered, order, start, start + limit + 1)
+    found = slice_of(ordered, order, start, start + limit + 1)
     shown = found[:limit]
     if cursor is None and (page is not None or counted):
         ends_here = len(found) <= limit and (bool(found) or not start)
@@ -103,25 +103,14 @@ def paginate_numbers(
     return {key: list(read(start, end)) if end > start else [], "pagination": pagination}
 
 
-def _slice(
-    ordered: Sequence[QuerySet[Any]], order: Sequence[str], start: int, stop: int
-) -> list[Any]:
-    """Return a slice of all parts together; a row in several parts comes once."""
-    if len(ordered) == 1:
-        return list(ordered[0][start:stop])
-    found: list[Any] = []
-    for part in ordered:
-        if len(found) == stop:
-            # Of the other parts only rows up to the last one found can be in the slice.
-            name = order[0].lstrip("-")
-            before = "gte" if order[0].startswith("-") else "lte"
-            part = part.filter(**{f"{name}__{before}": getattr(found[-1], name)})
-        found = list({row.pk: row for row in (*found, *part[:stop])}.values())
-        # Sorting is stable: the last column first, so that the first one decides.
-        for column in reversed(order):
-            found.sort(key=attrgetter(column.lstrip("-")), reverse=column.startswith("-"))
-        del found[stop:]
-    return found[start:]
+def values_of(cursor: str | None, order: Sequence[str]) -> list[Any] | None:
+    """Return the values behind which a cursor continues; None without one."""
+    return None if cursor is None else _read_cursor(cursor, order)
+
+
+def cursor_after(row: Any, order: Sequence[str]) -> str:
+    """Return the cursor that continues a list behind a row."""
+    return _make_cursor(row, order)
 
 
 def _exact(total: int) -> dict[str, Any]:
@@ -134,27 +123,6 @@ def _total(rows: QuerySet[Any]) -> dict[str, Any]:
         return _exact(total)
     plan = orjson.loads(rows.order_by().explain(format="json"))
     return {"total": max(total, int(plan[0]["Plan"]["Plan Rows"])), "total_estimated": True}
-
-
-def _after(rows: QuerySet[Any], order: Sequence[str], values: Sequence[Any]) -> Q:
-    """Return the rows after these values; the first column bounds the index scan by itself."""
-    names = [name.lstrip("-") for name in order]
-    typed = [_typed(rows, name, value) for name, value in zip(names, values, strict=True)]
-    beyond = Q()
-    for position, name in enumerate(order):
-        equal = dict(zip(names[:position], typed[:position], strict=True))
-        beyond |= Q(**equal, **{_comparison(name, ""): typed[position]})
-    return Q(**{_comparison(order[0], "e"): typed[0]}) & beyond
-
-
-def _comparison(name: str, equal: str) -> str:
-    return f"{name[1:]}__lt{equal}" if name.startswith("-") else f"{name}__gt{equal}"
-
-
-def _typed(rows: QuerySet[Any], name: str, value: Any) -> Any:
-    computed = rows.query.annotations.get(name)
-    column: Any = rows.model._meta.get_field(name) if computed is None else computed.output_field
-    return column.to_python(value)
 
 
 def _signer(order: Sequence[str]) -> Signer:

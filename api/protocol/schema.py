@@ -18,8 +18,9 @@ from rest_framework import serializers
 from rest_framework.serializers import BaseSerializer
 
 from api.protocol.permissions import required_scope
-from api.protocol.renderers import PROBLEM_JSON
+from api.protocol.renderers import JSON, PROBLEM_JSON
 from api.protocol.serializers import StrictSerializer
+from shared.table_files import MEDIA_TYPES
 
 _DESCRIPTIONS = {
     400: "The request is malformed or invalid.",
@@ -193,6 +194,17 @@ def list_answer(key: str, serializer: type[BaseSerializer[Any]], *, name: str = 
     """
     name = f"{name or key.title().replace('_', '')}Page"
     return inline_serializer(name, {key: serializer(many=True), "pagination": Pagination()})
+
+
+def list_or_file(key: str, serializer: type[BaseSerializer[Any]]) -> dict[Any, Any]:
+    """Return the documented answers of a list that is also a file."""
+    return or_file(list_answer(key, serializer))
+
+
+def or_file(answer: Any) -> dict[Any, Any]:
+    """Return the documented answers of a list: as JSON, and as CSV or JSON lines."""
+    files = {(200, kind): OpenApiTypes.STR for kind in MEDIA_TYPES.values()}
+    return {(200, JSON): answer, **files}
 
 
 class Pagination(serializers.Serializer[Any]):

@@ -36,6 +36,7 @@ from shared.actor import Actor
 from shared.conf import conf
 from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable, VersionMismatch
 from shared.request_actor import actor_of
+from shared.table_files import MEDIA_TYPES
 
 #: Ids of a path that are on the log lines of its call.
 _LOGGED_IDS = ("task_id", "execution_id", "run_id")
@@ -63,6 +64,8 @@ class PunctualView(APIView):
     query_parameters: ClassVar[Mapping[str, Mapping[str, Parameter]]] = {}
     #: The types of its answers; a caller has to accept one of them.
     served_as: ClassVar[tuple[str, ...]] = (JSON,)
+    #: The types of a list's files, which GET offers besides.
+    files_as: ClassVar[tuple[str, ...]] = ()
     #: Methods that compare If-Match with a version; to others it is refused.
     versioned: ClassVar[frozenset[str]] = frozenset()
     throttle_classes = (CallRate,)
@@ -169,8 +172,26 @@ class PunctualView(APIView):
         A caller that names only the type of problems reads JSON as well.
         """
         header = self.request.META.get("HTTP_ACCEPT", "")
-        if best(header, self.served_as) is None and not names(header, PROBLEM_JSON):
-            raise not_acceptable(self.served_as)
+        if best(header, self.offered) is None and not names(header, PROBLEM_JSON):
+            raise not_acceptable(self.offered)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Return the types of the answers to this method."""
+        reading = self.request.method in SAFE_METHODS
+        return (*self.served_as, *self.files_as) if reading else self.served_as
+
+    @property
+    def file_format(self) -> str | None:
+        """Return the format of the file that the caller asks for; None for JSON.
+
+        For lists with ``files_as`` and the parameter ``format``.
+        """
+        given = self.query["format"]
+        if given is None:
+            found = best(self.request.META.get("HTTP_ACCEPT", ""), self.offered)
+            given = next((name for name, kind in MEDIA_TYPES.items() if kind == found), "json")
+        return None if given == "json" else str(given)
 
     @property
     def caller(self) -> Credentials:

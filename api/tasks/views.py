@@ -9,16 +9,18 @@ from functools import partial
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.idempotency import freeze, idempotent
 from api.idempotency_groups import Outcome, Together, idempotent_together
+from api.list_files import FILES, FORMAT, file_answer
 from api.protocol.lists import filter_text, ordering
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, choices, text
-from api.protocol.schema import list_answer
+from api.protocol.schema import list_or_file
 from api.protocol.views import PunctualView
 from api.tasks.answers import OneTaskView, present_latest, present_tasks, task_answer
 from api.tasks.definition_serializers import (
@@ -99,22 +101,27 @@ class TasksView(PunctualView):
     """The tenant's tasks."""
 
     reads = "task"
-    query_parameters = {"GET": {**LIST_PARAMETERS, **TASK_FILTERS}}
+    files_as = FILES
+    query_parameters = {"GET": {**LIST_PARAMETERS, **TASK_FILTERS, "format": FORMAT}}
 
-    @extend_schema(operation_id="list_tasks", responses=list_answer("tasks", TaskSerializer))
-    def get(self, request: Request) -> Response:
-        """List tasks, newest first."""
+    @extend_schema(operation_id="list_tasks", responses=list_or_file("tasks", TaskSerializer))
+    def get(self, request: Request) -> HttpResponseBase:
+        """List tasks, newest first; also as CSV or JSON lines."""
         query = self.query
         found = Task.objects.for_tenant(self.tenant_id).filtered(query)
         if query["filter"] is not None:
             found = tasks_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
         order = TASK_ORDERS[query["ordering"]]
+        found, plain = in_order(found, order), is_plain(query["filter"], query["ordering"])
+        if (format_ := self.file_format) is not None:
+            make = partial(file_answer, request._request, "tasks", found, query)
+            return read_list(
+                lambda: make(format_=format_, order=order), advice=TASKS_ADVICE, unlimited=plain
+            )
         page = read_list(
-            lambda: paginate(
-                in_order(found, order), query, key="tasks", serialize=lambda row: row, order=order
-            ),
+            lambda: paginate(found, query, key="tasks", serialize=lambda row: row, order=order),
             advice=TASKS_ADVICE,
-            unlimited=is_plain(query["filter"], query["ordering"]),
+            unlimited=plain,
         )
         return Response({**page, "tasks": present_tasks(page["tasks"])})
 

@@ -15,10 +15,11 @@ from api.audit.views import AUDIT_FILTERS
 from api.protocol.query import choice, read_query
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters, read_page
-from events.audit.exporting import csv_lines, export_entries
+from events.audit.exporting import FIELDS, export_entries
 from events.audit.listing import last_number, list_entries, order_of
 from insight.presentation.audit import present_entry
 from shared.ids import parse_uuid
+from shared.table_files import csv_lines
 from tenants.choices import Role
 
 #: The newest entries that the page exports; the command exports all.
@@ -62,7 +63,7 @@ def export(request: ConsoleRequest) -> HttpResponse:
     tenant = request.visitor.tenant.pk
     first = max(1, last_number(tenant) - MOST_EXPORTED + 1)
     documents = islice(export_entries(tenant, first), MOST_EXPORTED)
-    lines = csv_lines(documents) if wanted == "csv" else _json_lines(documents)
+    lines = csv_lines(FIELDS, documents) if wanted == "csv" else _json_lines(documents)
     answer = HttpResponse("".join(lines), content_type=_FORMATS[wanted])
     answer["Content-Disposition"] = f'attachment; filename="audit.{wanted}"'
     answer["Cache-Control"] = "no-store"

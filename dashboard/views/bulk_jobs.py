@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.chosen_rows import bulk_filters
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_field
@@ -25,8 +26,9 @@ from executions.bulk.jobs import (
     sample_matching,
 )
 from executions.bulk.results import count_results, with_open_executions
-from executions.bulk.scope import ACTIONS, FILTERS
+from executions.bulk.scope import ACTIONS, FILTERS, MAX_ITEMS
 from executions.choices import JOB_ACTIVE
+from executions.loop.clocks import database_now
 from insight.presentation.bulk_jobs import (
     present_bulk_job,
     present_item,
@@ -69,7 +71,8 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
         message = "A URL may hold a secret and is not taken from an address; use the form."
         raise InvalidInput([FieldError("?into_url", "not_supported", message)], message)
     kind, verb = _asked(request, given)
-    filters = _filters(kind, given)
+    # With all rows of the list, ticks beside single ones count no longer.
+    filters = _all_of(kind, given) if given.get("all") else _filters(kind, given)
     into = _into(request, verb, given)
     tenant = request.visitor.tenant.pk
     scope = count_matching(tenant, kind, filters, action=verb, into=into)
@@ -87,6 +90,7 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
             "sample": present_sample(sample),
             "filters": [(name, value) for name, value in filters.items() if name != "ids"],
             "into": into,
+            "is_all": bool(given.get("all")),
             "filters_text": orjson.dumps(filters, default=_as_text).decode(),
             "is_typed": is_typed(verb, scope.count),
             "may_slow": verb in ("retry", "replay", "run"),
@@ -98,12 +102,22 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
     )
 
 
+@page(Role.OPERATOR)
+def bulk_count(request: ConsoleRequest) -> HttpResponse:
+    """Return how many rows match the list's query, as text for the page of the list."""
+    kind = request.GET.get("kind", "")
+    filters = _all_of(kind, request.GET)
+    count = count_matching(request.visitor.tenant.pk, kind, filters).count
+    text = f"over {MAX_ITEMS:,}, too many for one job" if count > MAX_ITEMS else f"{count:,}"
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
 @action(Role.OPERATOR)
 def bulk_create(request: ConsoleRequest) -> Done:
     """Begin the job if its scope is still the shown one."""
     kind, verb = _asked(request, request.POST)
     count = require_typed(request, verb)
-    filters = _shown_filters(kind, request.POST.get("filters", ""))
+    filters = _shown_filters(kind, request)
     visitor = request.visitor
     job = create_bulk_job(
         visitor.tenant.pk,
@@ -185,6 +199,10 @@ def cancel(request: ConsoleRequest, job_id: UUID) -> Done:
     return Done("Cancelled. Finished rows stay done.")
 
 
+def _all_of(kind: str, given: QueryDict) -> dict[str, Any]:
+    return bulk_filters(kind, given.get("query", ""), database_now())
+
+
 def _ended(made: dict[str, int]) -> int:
     return sum(made.values()) - made["pending"] - made["running"]
 
@@ -230,13 +248,18 @@ def _filters(kind: str, given: Any) -> dict[str, Any]:
     return found
 
 
-def _shown_filters(kind: str, text: str) -> dict[str, Any]:
-    """Return the filters that the page of the scope has put into its form."""
+def _shown_filters(kind: str, request: ConsoleRequest) -> dict[str, Any]:
+    """Return the filters that the page of the scope has put into its form.
+
+    None are a job over all rows of the list, if the page was about all.
+    """
     try:
-        given = read_json(text, "#/filters")
+        given = read_json(request.POST.get("filters", ""), "#/filters")
         fields = QueryDict(mutable=True)
         for name, value in given.items():
             fields.setlist(name, [str(one) for one in value] if name in _MANY else [str(value)])
+        if not given and "all" in request.POST:
+            return {}
         return _filters(kind, fields)
     except (InvalidInput, AttributeError, TypeError) as error:
         message = "The form is damaged; go back and choose again."

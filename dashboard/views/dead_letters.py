@@ -6,17 +6,18 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from api.protocol.lists import ordering
-from api.protocol.query import choice, text, uuid
 from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.chosen_rows import letters_of
 from dashboard.fields import read_text
+from dashboard.list_doors import look_of
 from dashboard.listing import read_filters, read_page
 from dashboard.live_parts import version_of
 from dashboard.payload_form import pretty, read_override
+from dashboard.saved_views import default_address, parameters_of, views_of
 from executions.captured_logs import log_url
 from executions.dead_letters.letters import (
     USUAL_RESOLUTIONS,
@@ -36,18 +37,8 @@ from insight.run_part import part_of
 from insight.statistics.history import dead_letter_sparklines
 from shared.payload_sight import hide
 from tasks.models import Task
-from tenants.choices import Role
+from tenants.choices import Role, SavedList
 
-_PARAMETERS = {
-    "state": choice("open", "resolved", "archived", default="open"),
-    "task": uuid(),
-    "resolution": text(max_length=40),
-    "error_signature": text(),
-    "q": text(),
-    "view": choice("groups", "letters", default="groups"),
-    **list_filter.PARAMETERS,
-    "ordering": ordering(DEAD_LETTER_ORDERS, default="-created_at"),
-}
 _NARROWING = ("task", "error_signature", "q", "resolution")
 _GROUPS = 50
 #: Resolved letters, the newest ones, whose words the list offers as a filter; and such words.
@@ -58,19 +49,17 @@ _WORDS = 50
 @page(Role.VIEWER)
 def dead_letters(request: ConsoleRequest) -> HttpResponse:
     """Show open dead letters by cause, or the letters themselves."""
-    query = read_filters(request, _PARAMETERS)
+    default = default_address(request, SavedList.DEAD_LETTERS)
+    if default is not None:
+        return redirect(default)
+    query = read_filters(request, parameters_of(SavedList.DEAD_LETTERS))
     asked = list_filter.read_filter(query, DEAD_LETTERS)
     if answer := list_filter.added(request, query, asked):
         return answer
     tenant = request.visitor.tenant.pk
     letters = DeadLetter.objects.for_tenant(tenant)
-    found = letters.filtered({name: query[name] for name in _NARROWING})
+    found = letters_of(tenant, query)
     found = letters_matching(found, asked.wanted, Scope(tenant, database_now()))
-    found = found.filter(resolved=query["state"] != "open")
-    if query["state"] == "archived":
-        found = found.filter(resolution="archived")
-    elif query["state"] == "resolved":
-        found = found.exclude(resolution="archived")
     by_cause = query["view"] == "groups" and query["state"] == "open"
     by_cause = by_cause and not query["error_signature"]
     order = DEAD_LETTER_ORDERS[query["ordering"]]
@@ -93,6 +82,8 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
             "query": query,
             "by_cause": by_cause,
             "narrowed": narrowed,
+            "views": views_of(request, SavedList.DEAD_LETTERS),
+            "look": look_of(request, SavedList.DEAD_LETTERS, query),
             "list_filter": asked,
             "acts_on_groups": not others.terms,
             "searched": searched,

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from api.protocol.lists import ordering
-from api.protocol.query import choice, choices, instant, text, uuid
+from api.list_pages import WINDOWS
 from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of, traces_of
+from dashboard.list_doors import look_of, since_of
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.live_parts import version_of
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
+from dashboard.saved_views import default_address, parameters_of, views_of
 from dashboard.target_words import describe_target
 from executions.bulk.backfill_steps import executions_made_by
 from executions.captured_logs import captured_log
 from executions.changes.cancellation import cancel_execution
-from executions.choices import FINAL, Status
+from executions.choices import FINAL, OPEN, Status
 from executions.gate.key_list import ShownKey, key_of
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
@@ -37,64 +35,42 @@ from executions.triggering.triggers import retry_execution
 from insight.filter_language.conditions import Scope, begins
 from insight.filter_language.fields import EXECUTIONS
 from insight.filter_language.terms import Filter
-from insight.list_filters import DUE, ENDED, narrowed, with_bounds
+from insight.list_filters import narrowed, with_bounds
 from insight.list_orders import EXECUTION_ORDERS, in_order
 from insight.presentation.execution_detail import present_execution_detail
 from insight.run_part import part_of
 from insight.statistics.facets import MOST_COUNTED, status_counts
-from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound
-from shared.instants import format_instant
 from shared.payload_sight import PayloadsHidden, hide
-from tasks.choices import CONCURRENCY_KEY_LENGTH
 from tasks.models import Task
 from tasks.revisions import read_readable_version
-from tenants.choices import Role
+from tenants.choices import Role, SavedList
 
-WINDOWS = {
-    "1h": ("last hour", timedelta(hours=1)),
-    "24h": ("last 24 hours", timedelta(hours=24)),
-    "7d": ("last 7 days", timedelta(days=7)),
-    "30d": ("last 30 days", timedelta(days=30)),
-    "any": ("any time", None),
-}
 #: Lists that the overview's numbers open, and their headings.
 _MOMENTS = {
     ("due", "now"): "due now",
     ("due", "late"): "late by over 1 s",
     ("ended", "last_hour"): "ended in the last hour",
 }
-_PARAMETERS = {
-    "status": choices(*Status.values),
-    "task": uuid(),
-    "series": uuid(),
-    "concurrency_key": text(max_length=CONCURRENCY_KEY_LENGTH),
-    "q": text(),
-    "since": instant(),
-    "until": instant(),
-    "window": choice(*WINDOWS, default="24h"),
-    "due": choice(*DUE),
-    "ended": choice(*ENDED),
-    **list_filter.PARAMETERS,
-    "ordering": ordering(EXECUTION_ORDERS, default=None),
-}
-
-
 _FILTERS = ("filter", "status", "task", "series", "concurrency_key", "due", "ended", "q")
+#: Columns of numbers, and the orders of columns that can be sorted by.
+_NUMERIC = ("start_delay", "duration", "attempt", "http_status")
 
 
 @page(Role.VIEWER)
 def executions(request: ConsoleRequest) -> HttpResponse:
     """List executions of a window, newest first unless asked otherwise."""
-    query = read_filters(request, _PARAMETERS)
+    default = default_address(request, SavedList.EXECUTIONS)
+    if default is not None:
+        return redirect(default)
+    query = read_filters(request, parameters_of(SavedList.EXECUTIONS))
     asked = list_filter.read_filter(query, EXECUTIONS)
     if answer := list_filter.added(request, query, asked):
         return answer
     now = database_now()
     moment = next((words for key, words in _MOMENTS.items() if query[key[0]] == key[1]), "")
-    is_whole = bool(moment or query["series"] or begins(asked.wanted))
-    since = query["since"] if is_whole else _since(query, now)
+    since = since_of(query, now, begins=begins(asked.wanted))
     # All executions of a backfill, without a window, in the order of their nominal times.
     query["ordering"] = query["ordering"] or ("-scheduled_for" if query["series"] else "-id")
     filters = with_bounds({**query, "since": since}, now)
@@ -118,7 +94,10 @@ def executions(request: ConsoleRequest) -> HttpResponse:
             "most_counted": MOST_COUNTED,
             "task": _task_of(request, query["task"]),
             "filtered": any(query[name] for name in _FILTERS),
-            "as_call": _as_call(query, since),
+            "numeric": _NUMERIC,
+            "open_states": OPEN,
+            "views": views_of(request, SavedList.EXECUTIONS),
+            "look": look_of(request, SavedList.EXECUTIONS, query, since=since),
         },
     )
 
@@ -295,24 +274,6 @@ def _task_of(request: ConsoleRequest, task_id: UUID | None) -> Task | None:
     return Task.objects.filter(tenant_id=request.visitor.tenant.pk, pk=task_id).first()
 
 
-def _since(query: dict[str, Any], now: datetime) -> datetime | None:
-    """Return the beginning of the list's window; None for any time."""
-    span = WINDOWS[query["window"]][1]
-    return query["since"] or (None if span is None else now - span)
-
-
 def _is_open_work(query: dict[str, Any]) -> bool:
     """Return whether the list shows open work of any time, which is little, so it is counted."""
     return query["window"] == "any" and bool(query["status"]) and not FINAL & {*query["status"]}
-
-
-def _as_call(query: dict[str, Any], since: datetime | None) -> str:
-    usual = "-scheduled_for" if query["series"] else "-id"
-    asked = [("since", format_instant(since))] if since else []
-    asked += [("status", status) for status in query["status"] or []]
-    asked += [(name, str(query[name])) for name in _FILTERS if name != "status" and query[name]]
-    if query["ordering"] != usual:
-        asked.append(("ordering", query["ordering"]))
-    # Quoted as one word: text from a link must not run in the shell that it is pasted into.
-    url = shlex.quote(f"{conf().public_url.rstrip('/')}/v1/executions?{urlencode(asked)}")
-    return f"curl -H 'Authorization: Bearer …' {url}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,16 +11,16 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from api.protocol.lists import ordering
-from api.protocol.query import choice, choices, text
 from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
+from dashboard.list_doors import look_of
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.live_parts import version_of
 from dashboard.pause_form import PAUSES, read_end
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
+from dashboard.saved_views import default_address, parameters_of, views_of
 from dashboard.target_words import describe_target
 from dashboard.task_form.choices import clock_rule
 from events.audit.listing import list_entries, order_of
@@ -46,27 +46,14 @@ from tasks.budgets.keeping import present_use
 from tasks.choices import TaskStatus
 from tasks.definition import WORKFLOW_POOL, Definition
 from tasks.dependencies import named_tasks, open_prerequisites
-from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
 from tasks.models import Task
 from tasks.revisions import own_revisions, read_definition
 from tasks.standing_pauses import describe
 from tasks.transitions import Pause
 from tasks.validation.bodies import StatusChange
-from tenants.choices import Role
+from tenants.choices import Role, SavedList
 
-_PARAMETERS = {
-    "status": choices(*TaskStatus.values),
-    "type": choice("ONE_TIME", "RECURRING"),
-    "label": text(),
-    "owner": text(max_length=OWNER_LENGTH),
-    "destination": text(max_length=DESTINATION_LENGTH),
-    "q": text(),
-}
-_LIST_PARAMETERS = {
-    **_PARAMETERS,
-    **list_filter.PARAMETERS,
-    "ordering": ordering(TASK_ORDERS, default="-created_at"),
-}
+_FILTERS = ("filter", "status", "type", "label", "owner", "destination", "q")
 _FIRES = 10
 _RUNS = 30
 _REVISIONS = 10
@@ -79,7 +66,10 @@ _ALERTS = 500
 @page(Role.VIEWER)
 def tasks(request: ConsoleRequest) -> HttpResponse:
     """List tasks, newest first unless asked otherwise, each with its latest runs."""
-    query = read_filters(request, _LIST_PARAMETERS)
+    default = default_address(request, SavedList.TASKS)
+    if default is not None:
+        return redirect(default)
+    query = read_filters(request, parameters_of(SavedList.TASKS))
     asked = list_filter.read_filter(query, TASKS)
     if answer := list_filter.added(request, query, asked):
         return answer
@@ -91,7 +81,7 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
         lambda: read_page(
             in_order(found, order),
             query,
-            present=present_tasks,
+            present=_listed,
             order=order,
             counted=query["destination"] is not None,
         ),
@@ -109,9 +99,18 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
             "query": query,
             "list_filter": asked,
             "statuses": asked.chips("status"),
-            "filtered": any(query[name] for name in ("filter", *_PARAMETERS)),
+            "filtered": any(query[name] for name in _FILTERS),
+            "views": views_of(request, SavedList.TASKS),
+            "look": look_of(request, SavedList.TASKS, query),
         },
     )
+
+
+def _listed(found: Sequence[Task]) -> list[dict[str, Any]]:
+    return [
+        {**shown, "host": one.destination}
+        for one, shown in zip(found, present_tasks(found), strict=True)
+    ]
 
 
 @page(Role.VIEWER)

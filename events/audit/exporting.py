@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -24,8 +22,6 @@ _TEXTS = (
     *("actor", "address", "trace_id", "action", "object_kind", "object_id"),
     *("before", "after", "key_id"),
 )
-#: Programs for tables take a cell that begins with one of these for a formula.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Unreadable(ValueError):
@@ -68,17 +64,6 @@ def read_document(document: Mapping[str, Any]) -> tuple[AuditEntry, Head]:
         raise Unreadable(f"This is no exported audit entry: {error}") from error
 
 
-def csv_lines(documents: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a table, its heading first; no cell is a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(FIELDS)
-    yield _taken(text)
-    for document in documents:
-        writer.writerow([_cell(document[name]) for name in FIELDS])
-        yield _taken(text)
-
-
 def _document(entry: AuditEntry, previous: bytes) -> dict[str, Any]:
     return {
         "tenant_id": str(entry.tenant_id),
@@ -95,14 +80,3 @@ def _code_before(tenant_id: UUID, first: int) -> bytes:
     chosen = AuditEntry.objects.filter(tenant_id=tenant_id, sequence=first - 1)
     found = chosen.values_list("hash", flat=True).first()
     return links.START if found is None else bytes(found)
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
-
-
-def _taken(text: io.StringIO) -> str:
-    line = text.getvalue()
-    text.seek(0)
-    text.truncate()
-    return line

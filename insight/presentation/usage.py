@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from insight.statistics.usage import Span, Usage
+from shared.table_files import csv_lines
 
 _COLUMNS = (
     "day",
@@ -22,8 +21,6 @@ _COLUMNS = (
     "workflow_runs_succeeded",
     "workflow_runs_failed",
 )
-#: A spreadsheet takes a cell that begins so for a formula.
-_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def present_day(usage: Usage) -> dict[str, Any]:
@@ -48,15 +45,16 @@ def total_of(days: Iterable[Usage]) -> dict[str, Any]:
 
 def usage_csv(days: Iterable[Usage], names: Mapping[UUID, str] | None = None) -> str:
     """Return the days as CSV with a heading; with ``names`` each line begins with the tenant."""
-    out = io.StringIO()
-    writer = csv.writer(out)
     heading = _COLUMNS if names is None else ("tenant_id", "tenant", *_COLUMNS)
-    writer.writerow(heading)
-    for one in days:
-        figures = list(present_day(one).values())
-        whose = [] if names is None else [str(one.tenant_id), _text(names[one.tenant_id])]
-        writer.writerow([*whose, *figures])
-    return out.getvalue()
+    rows = (
+        {
+            **present_day(one),
+            "tenant_id": str(one.tenant_id),
+            "tenant": names[one.tenant_id] if names else "",
+        }
+        for one in days
+    )
+    return "".join(csv_lines(heading, rows))
 
 
 def _figures(days: Sequence[Usage]) -> dict[str, Any]:
@@ -71,7 +69,3 @@ def _figures(days: Sequence[Usage]) -> dict[str, Any]:
         "workflow_runs_succeeded": sum(one.runs_succeeded for one in days),
         "workflow_runs_failed": sum(one.runs_failed for one in days),
     }
-
-
-def _text(name: str) -> str:
-    return f"'{name}" if name.startswith(_OF_FORMULAS) else name

@@ -7,12 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from events.audit.exporting import csv_lines, export_entries
+from events.audit.exporting import FIELDS, export_entries
 from events.audit.listing import list_entries, order_of
 from insight.presentation.audit import present_entry
 from operations.audit_log.chains import add_chain_options, chosen_chain
 from operations.finding import moment_option
 from shared.commands import shown, table, wrong_use
+from shared.table_files import csv_lines
 
 _WIDTH = 40
 
@@ -84,7 +85,7 @@ def export_audit(command: Any, options: Mapping[str, Any]) -> None:
         command.emit(options, {"tenant_id": str(chain), "entries": list(documents)}, ())
         return
     if options["csv"]:
-        for line in csv_lines(documents):
+        for line in csv_lines(FIELDS, documents):
             command.stdout.write(line, ending="")
         return
     count = 0

@@ -89,6 +89,7 @@ GRANTS: dict[str, str] = {
     "pools": _ALL,
     "push_subscriptions": _ALL,
     "resealings": _ALL,
+    "saved_views": _ALL,
     "secret_uses": _ALL,
     "signing_secrets": _ALL,
     "task_budgets": _ALL,

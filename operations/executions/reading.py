@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 from django.core.management.base import CommandParser
 
+from executions.bulk.backfill_steps import executions_made_by
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Execution
@@ -32,7 +33,9 @@ from operations.finding import (
     order_option,
     scope_of,
 )
+from operations.list_files import add_file_options, print_file, shown_limit
 from operations.payload_readings import note_shown
+from operations.tenancy import chosen_tenant
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.duration_words import duration_text
 from shared.ids import moment_of
@@ -62,13 +65,15 @@ def add_filters(parser: CommandParser) -> None:
         help=f"only in these states: {', '.join(Status.values)}",
     )
     parser.add_argument("--q", metavar="TEXT", help="in the task's name or labels, or the error")
-    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids and names")
 
 
 def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     add_filters(parser)
+    add_file_options(parser)
+    parser.add_argument("--series", type=UUID, metavar="JOB", help="only made by this backfill")
+    parser.add_argument("--concurrency-key", metavar="KEY", help="only of this concurrency key")
     parser.add_argument(
         "--since",
         metavar="TIME",
@@ -107,16 +112,24 @@ def list_executions(command: PunctualCommand, options: Mapping[str, Any]) -> Non
     until = moment_option("--until", options["until"])
     now = database_now()
     moment = {name: options[name] for name in ("due", "ended")}
-    if since is None and not any(moment.values()) and not (wanted and begins(wanted)):
+    begun = any(moment.values()) or options["series"] is not None
+    if since is None and not begun and not (wanted and begins(wanted)):
         # The ledger is large: without a start, the query would read it from its first day on.
         since = (until or now) - _WINDOW
     if since is not None and until is not None and until <= since:
         raise wrong_use("--until", "lies before --since")
-    limit = max(0, options["limit"])
-    rows = chosen(options, with_bounds(moment, now)).scheduled_between(since, until)
+    limit = shown_limit(options)
+    bounds = {**with_bounds(moment, now), "concurrency_key": options["concurrency_key"]}
+    rows = chosen(options, bounds).scheduled_between(since, until)
+    if options["series"] is not None:
+        made = executions_made_by(chosen_tenant(options["tenant"]).id, options["series"])
+        rows = rows.filter(pk__in=made.values("pk"))
     if wanted is not None:
         rows = executions_matching(rows, wanted, scope_of(options["tenant"]))
-    ordered = in_order(rows, order).order_by(*order)[: limit + 1]
+    rows = in_order(rows, order)
+    if print_file(command, options, "executions", rows, order=order):
+        return
+    ordered = rows.order_by(*order)[: limit + 1]
     found = read_list(lambda: list(ordered), advice=advice_for(bounded=since is not None))
     page = found[:limit]
     documents = documents_of(page)

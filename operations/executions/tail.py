@@ -39,7 +39,7 @@ _SHORTEST_INTERVAL = 0.1
 def add_options(parser: CommandParser) -> None:
     """Add the options of ``tail``."""
     add_filters(parser)
-    parser.set_defaults(limit=20)
+    parser.add_argument("--limit", type=int, default=20, help="at most this many (20)")
     parser.add_argument("-f", "--follow", action="store_true", help="continue until Ctrl-C")
     parser.add_argument(
         "--interval", type=float, default=1.0, metavar="SECONDS", help="between two reads (1)"

@@ -23,6 +23,7 @@ from operations.finding import (
     scope_of,
     tasks_of,
 )
+from operations.list_files import add_file_options, print_file, shown_limit
 from operations.payload_readings import note_shown
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import Conflict
@@ -64,8 +65,8 @@ def add_filters(parser: CommandParser) -> None:
 def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     add_filters(parser)
+    add_file_options(parser)
     add_list_filter(parser, "label:team:billing status:paused", TASK_ORDERS)
-    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids and names")
 
 
@@ -89,9 +90,11 @@ def list_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     if wanted is not None:
         found = tasks_matching(found, wanted, scope_of(options["tenant"]))
     found = in_order(found, order)
+    if print_file(command, options, "tasks", found, order=order):
+        return
+    limit = shown_limit(options)
     total, tasks = read_list(
-        lambda: (found.count(), list(found.order_by(*order)[: max(0, options["limit"])])),
-        advice=TASKS_ADVICE,
+        lambda: (found.count(), list(found.order_by(*order)[:limit])), advice=TASKS_ADVICE
     )
     shown_tasks = documents(tasks)
     lines = _list_lines(command, shown_tasks, wide=options["wide"])

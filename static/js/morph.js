@@ -1,8 +1,9 @@
 // Turns a region into its new version without taking anything from under the cursor: selection,
 // open folds and typed text stay, and new rows of a list that is in use wait behind a pill.
 
+// A finger does not hover: a list on a touch screen counts as in use.
 function inUse(region) {
-  return region.matches(":hover") || region.contains(document.activeElement) || window.scrollY > 200;
+  return matchMedia("(pointer: coarse)").matches || region.matches(":hover") || region.contains(document.activeElement) || window.scrollY > 200;
 }
 
 function isEdited(field) {
@@ -50,15 +51,17 @@ function keepState(old, fresh) {
   return true;
 }
 
+// Takes the new rows out of the new version and returns how many there are; all: no row is known.
 function holdBack(region, fresh) {
   const known = new Set([...region.querySelectorAll("[data-row]")].map((row) => row.dataset.row));
-  if (!known.size) return 0;
-  const added = [...fresh.querySelectorAll("[data-row]")].filter((row) => !known.has(row.dataset.row));
+  if (!known.size) return { count: 0, all: false };
+  const rows = [...fresh.querySelectorAll("[data-row]")];
+  const added = rows.filter((row) => !known.has(row.dataset.row));
   added.forEach((row) => row.remove());
-  return added.length;
+  return { count: added.length, all: added.length > 0 && added.length === rows.length };
 }
 
-function showPill(region, count) {
+function showPill(region, { count, all }) {
   let pill = region.previousElementSibling?.matches(".pill") ? region.previousElementSibling : null;
   if (!count) { pill?.remove(); return; }
   if (!pill) {
@@ -72,13 +75,15 @@ function showPill(region, count) {
     });
     region.before(pill);
   }
-  pill.textContent = `${count} new`;
+  pill.textContent = `${count}${all ? "+" : ""} new`;
 }
 
 export function morph(region, fresh) {
   if (!fresh) return;
   const takeAll = region.dataset.takeAll === "1";
-  const held = region.hasAttribute("data-hold-rows") && !takeAll && inUse(region) ? holdBack(region, fresh) : 0;
+  const held = region.hasAttribute("data-hold-rows") && !takeAll && inUse(region) ? holdBack(region, fresh) : { count: 0, all: false };
+  // A page of new rows alone would leave an empty list: the rows stay as they are.
+  if (held.all) { showPill(region, held); return; }
   window.Idiomorph.morph(region, fresh, {
     morphStyle: "outerHTML",
     ignoreActiveValue: true,

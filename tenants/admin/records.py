@@ -6,7 +6,14 @@ from django.contrib import admin
 
 from shared.admin import ProductAdmin
 from tenants.admin.filters import TenantFilter
-from tenants.models import DataKey, IdempotencyRecord, Invitation, Resealing, SigningSecret
+from tenants.models import (
+    DataKey,
+    IdempotencyRecord,
+    Invitation,
+    Resealing,
+    SavedView,
+    SigningSecret,
+)
 
 
 @admin.register(SigningSecret)
@@ -63,3 +70,15 @@ class InvitationAdmin(ProductAdmin):
     search_fields = ("=email",)
     search_help_text = "The address, exactly."
     hidden_fields = ("token_hash",)
+
+
+@admin.register(SavedView)
+class SavedViewAdmin(ProductAdmin):
+    """The saved views of lists; members make them on the lists' pages."""
+
+    list_display = ("name", "list", "tenant", "member", "is_default", "version", "updated_at")
+    list_filter = ("list", TenantFilter)
+    list_prefetch = ("tenant", "member")
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^name")
+    search_help_text = "Id of the view, or how its name begins."

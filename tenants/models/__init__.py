@@ -9,6 +9,7 @@ from tenants.models.identity import Identity
 from tenants.models.invitation import Invitation
 from tenants.models.membership import Membership
 from tenants.models.resealing import Resealing
+from tenants.models.saved_view import SavedView
 from tenants.models.second_factor import RecoveryCode, SecondFactor
 from tenants.models.sign_in import SignIn
 from tenants.models.signing_secret import SigningSecret
@@ -23,6 +24,7 @@ __all__ = [
     "Membership",
     "RecoveryCode",
     "Resealing",
+    "SavedView",
     "SecondFactor",
     "SignIn",
     "SigningSecret",

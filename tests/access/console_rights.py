@@ -56,7 +56,8 @@ _PAGES: dict[Role, str] = {
         workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
         executions/timeline executions/<uuid:execution_id> executions/<uuid:execution_id>/log
-        executions/<uuid:execution_id>/explain concurrency-keys dead-letters
+        executions/<uuid:execution_id>/explain concurrency-keys dead-letters executions/file
+        tasks/file dead-letters/file
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
         workers/<path:worker_id> system system/support-bundle.json shares objectives usage
@@ -66,7 +67,9 @@ _PAGES: dict[Role, str] = {
         settings/event-subscriptions settings/quotas settings/secrets settings/zones settings/try
         settings/confirm
     """,
-    Role.OPERATOR: "bulk-jobs/new maintenance/new tasks/<uuid:task_id>/backfill",
+    Role.OPERATOR: """
+        bulk-jobs/new bulk-jobs/count maintenance/new tasks/<uuid:task_id>/backfill
+    """,
     Role.ADMIN: """
         tasks/new tasks/import tasks/<uuid:task_id>/edit calendar/spread workflows/new
         workflows/<uuid:task_id>/edit erasures erasures/<uuid:erasure_id> settings/calendars/new
@@ -86,7 +89,8 @@ _PAGES: dict[Role, str] = {
 _SENT: dict[Role, str] = {
     Role.VIEWER: """
         tenant tasks/preview workflows/check settings/save settings/push
-        settings/push/<uuid:subscription_id>/remove
+        settings/push/<uuid:subscription_id>/remove views/create
+        views/<uuid:view_id>/change views/<uuid:view_id>/remove
     """,
     Role.OPERATOR: """
         tasks/<uuid:task_id>/pause tasks/<uuid:task_id>/resume tasks/<uuid:task_id>/run

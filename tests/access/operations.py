@@ -10,14 +10,13 @@ from typing import Any
 
 from tests.access.alert_operations import of_alerts
 from tests.access.rights import Rights
+from tests.access.view_operations import of_secrets, of_views
 from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
 from tests.factories import once
 from tests.support.calendars import ICAL
 
 _TASK = "/v1/tasks/{task_id}"
 _CALENDAR = "/v1/calendars/{calendar_id}"
-_SECRET = "/v1/secrets/{secret}"
-_NEW_SECRET = {"name": "made", "value": "made-value", "hosts": ["*"]}
 _LETTER = "/v1/dlq/{letter_id}"
 _FLOW = "/v1/workflows/{workflow_id}"
 _RUN = "/v1/workflow-runs/{run_id}"
@@ -272,12 +271,9 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("create_pause", "POST /v1/pauses", "operate", body={"scope": "tenant"}),
     _op("create_pause", "POST /v1/pauses", "operate", body={"scope": "tenant", **_DRY}),
     _op("end_pause", "POST /v1/pauses/{pause_id}/end", "operate", body={}),
-    # named secrets
-    _op("list_secrets", "GET /v1/secrets", "read"),
-    _op("get_secret", f"GET {_SECRET}", "read"),
-    _op("create_secret", "POST /v1/secrets", "admin", body=_NEW_SECRET),
-    _op("change_secret", f"PATCH {_SECRET}", "admin", body={"value": "another"}),
-    _op("remove_secret", f"DELETE {_SECRET}", "admin"),
+    # named secrets and saved views
+    *of_secrets(_op),
+    *of_views(_op),
     # calendars, forecast
     _op("list_calendars", "GET /v1/calendars", "read"),
     _op("create_calendar", "POST /v1/calendars", "write", body={"name": "made"}),

@@ -77,7 +77,9 @@ def test_accepting_plain_text_alone_suffices_for_a_log(world: World, callers: di
     for accept in ("text/plain", "text/*", "application/json;q=0, */*"):
         assert reader.get(log, accept=accept).status_code == 200
     assert reader.get("/v1/tasks", accept="text/plain").status_code == 406
-    assert reader.get("/v1/tasks", accept="application/json;q=0, */*").status_code == 406
+    assert reader.get("/v1/pools", accept="application/json;q=0, */*").status_code == 406
+    # Lists are files, too.
+    assert reader.get("/v1/tasks", accept="application/json;q=0, */*").status_code == 200
     assert "text/plain" in reader.get(log, accept="image/png").json()["detail"]
 
 

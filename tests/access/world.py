@@ -38,6 +38,7 @@ from tenants.choices import SCOPES, Role
 from tenants.models import ApiKey, Identity, Membership, Tenant
 from tenants.services import create_api_key, revoke_api_key, rotate_api_key, suspend_tenant
 from tenants.services.invitations import invite_member
+from tenants.services.saved_views import ViewFields, create_view
 from tenants.services.sign_ins import begin_sign_in
 from tests.access.rights import CREDENTIALS, OWN_TOKEN, Rights
 from tests.executions.leasing import accepted
@@ -200,6 +201,7 @@ def _settings(tenant: Tenant, words: Words) -> dict[str, UUID]:
     return {
         **_keys(tenant, words),
         "event_subscription_id": _event_subscription(tenant, words),
+        "view_id": _view(tenant, words),
     }
 
 
@@ -312,6 +314,11 @@ def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
         "channel_id": channel,
         "window_id": window.id,
     }
+
+
+def _view(tenant: Tenant, words: Words) -> UUID:
+    given: ViewFields = {"list": "executions", "name": f"{words.readers}-view", "query": ""}
+    return create_view(tenant.id, given, member=None, actor=ACTOR).pk
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:

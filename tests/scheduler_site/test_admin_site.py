@@ -48,6 +48,7 @@ from tenants.models import (
     Identity,
     RecoveryCode,
     Resealing,
+    SavedView,
     SecondFactor,
     Tenant,
 )
@@ -205,6 +206,7 @@ def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes)
 
 
 def _fill_rules_and_receivers(tenant: Tenant, now: Any, sealed: bytes) -> None:
+    SavedView.objects.create(tenant=tenant, list="tasks", name="Nightly")
     rule = AlertRule.objects.create(tenant=tenant, name="Late", kind="late_start")
     MaintenanceWindow.objects.create(
         tenant=tenant, name="Upgrade", scope="all", begins_at=now, ends_at=now

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tenants.models import Invitation
-from tenants.presentation import present_invitation, present_member
+from tenants.models import Invitation, SavedView
+from tenants.presentation import present_invitation, present_member, present_view
 from tests.support.invitations import invited, join
 
 pytestmark = pytest.mark.django_db
@@ -39,3 +39,17 @@ def test_an_invitation_is_shown_with_its_status_and_without_its_token(alpha):
         Invitation.objects.filter(pk=found.pk).update(**change)
         found.refresh_from_db()
         assert present_invitation(found)["status"] == status
+
+
+def test_a_view_without_a_member_is_shared_and_names_what_its_list_has_no_longer():
+    at = timezone.now()
+    view = SavedView(
+        list="tasks", name="A", query="x=1&q=b", member_id=7, created_at=at, updated_at=at
+    )
+
+    personal = present_view(view)
+    view.member_id = None
+
+    assert (personal["shared"], personal["member"]) == (False, 7)
+    assert present_view(view)["shared"]
+    assert personal["unknown_parameters"] == ["x"]

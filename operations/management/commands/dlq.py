@@ -16,6 +16,7 @@ from insight.list_orders import DEAD_LETTER_ORDERS
 from operations.bulk.options import add_action_options, add_letter_filters
 from operations.dead_letters import actions, letters
 from operations.finding import add_list_filter, filter_option, order_option, scope_of
+from operations.list_files import add_file_options, print_file, shown_limit
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, wrong_use
 
@@ -33,9 +34,11 @@ def _list(command: Any, options: Mapping[str, Any]) -> None:
     found = _chosen(options)
     if wanted is not None:
         found = letters_matching(found, wanted, scope_of(options["tenant"]))
+    if print_file(command, options, "dead_letters", found, order=order):
+        return
+    limit = shown_limit(options)
     total, page = read_list(
-        lambda: (found.count(), list(found.order_by(*order)[: max(0, options["limit"])])),
-        advice=TASKS_ADVICE,
+        lambda: (found.count(), list(found.order_by(*order)[:limit])), advice=TASKS_ADVICE
     )
     documents = letters.documents(page, payload=options["payload"])
     document = {"dead_letters": documents, "total": total}
@@ -85,7 +88,8 @@ def _add_group_options(parser: Any) -> None:
 
 
 def _add_list_options(parser: Any) -> None:
-    _add_group_options(parser)
+    _add_filters(parser)
+    add_file_options(parser)
     add_list_filter(parser, "cause:http_status:* label:team:billing", DEAD_LETTER_ORDERS)
     parser.add_argument("--wide", action="store_true", help="full ids and names")
     _add_payload(parser)
@@ -139,6 +143,7 @@ class Command(VerbCommand):
             ),
             _list,
             _add_list_options,
+            stream=True,
         ),
         Verb(
             "show",

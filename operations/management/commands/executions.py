@@ -20,10 +20,12 @@ class Command(VerbCommand):
             (
                 "executions list --status FAILED RETRYING --since 2h",
                 "executions list --task 9f3c2a7b1d20 --limit 10 --json",
+                "executions list --since 7d --csv > executions.csv",
                 "executions list --filter 'http:5xx duration:>2s' --ordering=-duration",
             ),
             reading.list_executions,
             reading.add_list_options,
+            stream=True,
         ),
         Verb(
             "show",

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 from django.core.management.base import CommandParser
 from django.db import transaction
-from django.db.models import Q
 
 from notifications.layout import invitation_mail
 from notifications.services.invitations import link_of
 from notifications.transports.email import send_email
 from notifications.transports.errors import TransportError
 from operations.finding import find_row
-from operations.tenancy import chosen_tenant
+from operations.tenancy import chosen_tenant, find_member
 from shared.actor import COMMAND
 from shared.command_parser import Verb
 from shared.commands import PunctualCommand, VerbCommand, shown, table, wrong_use
@@ -156,17 +155,7 @@ def _emit_link(
 
 
 def _member(text: str, options: Mapping[str, Any]) -> Membership:
-    """Return the tenant's member of this account name, address or number; raise NotFound."""
-    tenant = chosen_tenant(options["tenant"])
-    named = Q(user__username=text) | Q(user__email__iexact=text)
-    if text.isascii() and text.isdecimal() and len(text) < 19:
-        named |= Q(pk=int(text))
-    found = list(Membership.objects.filter(named, tenant=tenant).select_related("user")[:2])
-    if not found:
-        raise NotFound(f"There is no member {text!r}.")
-    if len(found) > 1:
-        raise wrong_use("member", "more than one member is called so; give the id")
-    return found[0]
+    return find_member(chosen_tenant(options["tenant"]), text)
 
 
 def _invitation(options: Mapping[str, Any]) -> Invitation:

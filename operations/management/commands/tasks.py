@@ -35,6 +35,7 @@ class Command(VerbCommand):
             ("tasks list --status PAUSED FAILED", "tasks list --label team:billing --json"),
             reading.list_tasks,
             reading.add_list_options,
+            stream=True,
         ),
         Verb(
             "show",

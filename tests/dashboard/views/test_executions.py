@@ -89,8 +89,8 @@ def test_lists_of_this_moment_have_no_window_and_say_how_many_they_are(browser, 
         assert row["status"] == status
         assert f"Executions {words}".strip() in answer.text
         assert answer.context["pagination"]["total"] == 1
-        assert "since=" not in answer.context["as_call"]
-        assert ("due=" in answer.context["as_call"]) == ("due=" in query)
+        assert "since=" not in answer.context["look"].call
+        assert ("due=" in answer.context["look"].call) == ("due=" in query)
 
 
 def test_what_a_backfill_made_stands_in_the_list_at_the_time_at_which_it_was_made(browser, alpha):
@@ -216,7 +216,7 @@ def test_the_value_of_a_secret_header_is_on_no_page(browser, alpha):
 def test_the_call_to_copy_is_one_harmless_command(browser, alpha):
     hostile = "'; touch /tmp/owned; echo '&a=b#c"
 
-    call = browser(alpha).get("/executions", {"q": hostile}).context["as_call"]
+    call = browser(alpha).get("/executions", {"q": hostile}).context["look"].call
 
     words = shlex.split(call)
     assert len(words) == 4
@@ -464,7 +464,7 @@ def test_the_filter_is_one_text_in_the_field_the_url_the_chips_and_the_call(brow
     assert 'value="http:5xx invoice"' in answer.text
     assert "?ordering=-delay&amp;filter=http%3A5xx+invoice+status%3Afailed" in answer.text
     assert 'aria-label="Remove http:5xx"' in answer.text
-    called = dict(parse_qsl(answer.context["as_call"].partition("?")[2].rstrip("'")))
+    called = dict(parse_qsl(answer.context["look"].call.partition("?")[2].rstrip("'")))
     assert called["filter"] == "http:5xx"
     assert called["ordering"] == "-delay"
     assert client.get("/executions?add=http&value=5xx").url == "/executions?filter=http%3A5xx"
@@ -490,7 +490,7 @@ def test_a_filter_by_time_takes_the_place_of_the_window(browser, alpha):
 
     assert [row["id"] for row in answer.context["rows"]] == [str(old.pk)]
     assert 'id="window"' not in answer.text
-    assert "since=" not in answer.context["as_call"]
+    assert "since=" not in answer.context["look"].call
 
 
 def test_states_are_counted_beside_the_filter_and_not_anew_at_each_live_change(browser, alpha):

@@ -1,0 +1,1 @@
+"""``/v1/views``: saved views of the console's lists."""

@@ -1,0 +1,43 @@
+"""Lists downloaded from their pages."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import orjson
+import pytest
+
+from tests.factories import make_dead_letter, make_execution, once
+
+PATHS = {
+    "executions": "/executions/file",
+    "tasks": "/tasks/file",
+    "dead_letters": "/dead-letters/file",
+}
+
+
+@pytest.mark.parametrize("of", PATHS)
+def test_the_file_of_a_list_has_its_rows_alone(browser, alpha, beta, of):
+    make_dead_letter(alpha, once(name="Invoice"))
+    make_dead_letter(alpha, once(name="Report"))
+    make_dead_letter(beta, once(name="Invoice of another tenant"))
+    client = browser(alpha, role="viewer")
+
+    answer = client.get(f"{PATHS[of]}?q=invoice&columns=&density=compact&saved=none")
+
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Content-Disposition"] == f'attachment; filename="{of}.csv"'
+    [row] = list(csv.DictReader(io.StringIO(answer.text, "")))
+    assert row["name" if of == "tasks" else "task_name"] == "Invoice"
+    lines = client.get(f"{PATHS[of]}?format=jsonl").content.splitlines()
+    assert len({orjson.loads(line)["id"] for line in lines}) == 2
+
+
+def test_the_window_of_the_page_holds(browser, alpha):
+    make_execution(alpha, "SUCCEEDED")
+    client = browser(alpha)
+
+    assert len(client.get("/executions/file?status=FAILED&format=jsonl").content) == 0
+    assert client.get("/executions/file?window=oops").status_code == 400
+    assert client.get("/executions/file?format=xml").status_code == 400
