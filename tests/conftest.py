@@ -15,26 +15,32 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psycopg._connection_base
 import pytest
 from django.conf import settings
 from django.db import connections, transaction
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import conninfo_to_dict
+from pytest_django.plugin import blocking_manager_key
 
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import data_keys, database_clock, logs, redis_client
 from tenants.data_keys import Stored
 from tenants.quotas import known, weights
-from tests.support import log_lines
+from tests.support import log_lines, vacuuming
 from tests.support.emptying import empty_instead_of_truncating
+from tests.support.kept_statements import KeptStatements
 from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.loops import hold_the_loops_back
 from tests.support.servers import start_servers
 from tests.support.standing_clock import make_standing_clock
 from tests.support.together import TogetherScheduling
 from tests.support.walls import wall_the_web
+
+# Found anew behind each rollback, statements would be planned in every test.
+psycopg._connection_base.PrepareManager = KeptStatements  # type: ignore[attr-defined]  # no setting
 
 # A test that is about a server which does not answer sets its own time.
 redis_client.ANSWER_SECONDS = 60.0
@@ -63,6 +69,16 @@ hypothesis_settings.load_profile("punctual")
 _YOUNG = 10_000
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without a search for circles, which walks over all that was found so far."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Exempt the tests themselves, millions of objects, from the search for circles."""
     gc.collect()
@@ -83,6 +99,21 @@ _BOUNDS_OF_A_PASS = (
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherScheduling | None:
     """Keep tests together that share what is slow to make, unless another way is asked for."""
     return TogetherScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Function) -> Generator[None, object, object]:
+    """Clear the tables now and then of what tests have rolled back."""
+    result = yield
+    if _has_database(item):
+        with item.config.stash[blocking_manager_key].unblock():
+            vacuuming.vacuum_now_and_then()
+    return result
+
+
+def _has_database(item: pytest.Function) -> bool:
+    marked = item.get_closest_marker("django_db") is not None
+    return marked or "django_db_setup" in item.fixturenames
 
 
 @pytest.hookimpl(wrapper=True)
@@ -147,10 +178,7 @@ def _limits_of_tenants_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _data_keys_are_found_anew(request: pytest.FixtureRequest) -> Iterator[None]:
     """Find data keys in the test's own database, and none in tests without one."""
-    has_database = request.node.get_closest_marker("django_db") or any(
-        name in request.fixturenames for name in ("db", "transactional_db", "django_db_setup")
-    )
-    former = data_keys.use_source(Stored() if has_database else data_keys.NoKeys())
+    former = data_keys.use_source(Stored() if _has_database(request.node) else data_keys.NoKeys())
     yield
     data_keys.use_source(former)
 
@@ -185,7 +213,7 @@ def django_db_modify_db_settings(servers: tuple[str, str]) -> None:
 @pytest.fixture(scope="session")
 def django_db_setup(
     django_db_setup: None, django_db_blocker: object, django_db_modify_db_settings: None
-) -> None:
+) -> Iterator[None]:
     """Give the test database the day tables that a start makes."""
     from executions.ledger import days
     from executions.loop.clocks import database_now
@@ -205,6 +233,8 @@ def django_db_setup(
         patch.setattr(database_clock, "_measured", measured)
         patch.setattr(database_clock, "KEPT_SECONDS", float("inf"))
     empty_instead_of_truncating()
+    with vacuuming.allowed():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -57,14 +57,19 @@ def test_every_operation_of_the_document_is_in_the_table():
 def test_a_call_is_made_with_its_rights_only_and_shows_what_they_may_see(
     world: World, stored: StoredRows, callers: dict[str, Caller], operation: Operation
 ):
-    for kind, caller in callers.items():
+    served = [kind for kind, caller in callers.items() if operation.answer(caller) < 400]
+    refused = [kind for kind in callers if kind not in served]
+    # Refusals change nothing, so that one look is enough behind all of them.
+    for kinds in (refused, *([kind] for kind in served)):
         with undone():
-            answer = operation.ask(world, caller, kind.replace(" ", "-"))
-            _judge(operation, caller, answer, f"{kind}: {answer.status_code} {answer.content!r}")
+            for kind in kinds:
+                answer = operation.ask(world, callers[kind], kind.replace(" ", "-"))
+                said = f"{kind}: {answer.status_code} {answer.content!r}"
+                _judge(operation, callers[kind], answer, said)
             kept = stored_answers()
-            assert [text for text in _SECRETS if text in kept] == [], kind
-            if answer.status_code >= 400 or caller.foreign:
-                assert stored.changed() == [], kind
+            assert [text for text in _SECRETS if text in kept] == [], kinds
+            if kinds is refused or callers[kinds[0]].foreign:
+                assert stored.changed() == [], kinds
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from shared.conf import conf
 from shared.ids import first_id_at
 from shared.sql import load, rows
 from tests.factories import make_tenant
+from tests.support import vacuuming
 from tests.support.emptying import empty
 
 DAYS = 400
@@ -186,7 +187,8 @@ def full_ledger(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]
         try:
             _in_chunks(made, _create)
             _fill(tenant.id, days)
-            yield
+            with vacuuming.held():
+                yield
         finally:
             _in_chunks(made, _drop)
             empty()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import cache, wraps
 from pkgutil import resolve_name
 from typing import Any, ParamSpec, TypeVar
 
@@ -139,10 +139,24 @@ def doors_of_the_loops(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
     """Let what the loops call run as their role, in tests that call it directly."""
     own = {id(value): name for name, value in vars(request.module).items()}
     for door in DOORS:
-        found = resolve_name(door)
-        monkeypatch.setattr(door, by_the_loops(found))
+        place, name = _place_of(door)
+        found = getattr(place, name)
+        wrapped = _wrapped(found)
+        monkeypatch.setattr(place, name, wrapped)
         if id(found) in own:
-            monkeypatch.setattr(request.module, own[id(found)], by_the_loops(found))
+            monkeypatch.setattr(request.module, own[id(found)], wrapped)
+
+
+@cache
+def _place_of(door: str) -> tuple[Any, str]:
+    """Return the module or class that has the door, and its name there."""
+    place, _, name = door.rpartition(".")
+    return resolve_name(place), name
+
+
+@cache
+def _wrapped(found: Callable[..., Any]) -> Callable[..., Any]:
+    return by_the_loops(found)
 
 
 class LoginOfLoops:
