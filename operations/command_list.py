@@ -28,7 +28,7 @@ class Door:
 
     @property
     def options(self) -> list[argparse.Action]:
-        """Return what it takes, save what verbs stand for themselves."""
+        """Return what it takes besides the options of its verbs."""
         hidden = (argparse._HelpAction, argparse._SubParsersAction)
         return [
             action
