@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from executions.choices import Status
@@ -82,7 +81,7 @@ def waiting() -> Shown:
 def failed() -> Shown:
     """Return open dead letters, the newest first."""
     letters = list(letters_of(None).filter(resolved=False).order_by("-created_at")[:MOST])
-    names, tenants = _names(letters), _tenants(letters)
+    names, tenants = _named(letters)
     now = database_now()
     rows = tuple(
         Row(
@@ -130,7 +129,7 @@ def _executions(
     cells: Callable[[Execution], tuple[str, ...]],
 ) -> Shown:
     executions = list(found)
-    names, tenants = _names(executions), _tenants(executions)
+    names, tenants = _named(executions)
     rows = tuple(
         Row(
             (
@@ -147,14 +146,13 @@ def _executions(
     return Shown(heading, rows)
 
 
-def _names(rows: Sequence[Execution | DeadLetter]) -> dict[Any, str]:
-    ids = {row.task_id for row in rows}
-    return dict(Task.objects.filter(id__in=ids).values_list("id", "name")) if ids else {}
-
-
-def _tenants(rows: Sequence[Execution | DeadLetter]) -> dict[Any, str]:
-    ids = {row.tenant_id for row in rows}
-    return dict(Tenant.objects.filter(id__in=ids).values_list("id", "name")) if ids else {}
+def _named(
+    rows: Sequence[Execution | DeadLetter],
+) -> tuple[dict[UUID, str], dict[UUID, str]]:
+    """Return the names of the rows' tasks, deleted ones too, and of their tenants."""
+    tasks = Task.objects.filter(id__in={row.task_id for row in rows})
+    tenants = Tenant.objects.filter(id__in={row.tenant_id for row in rows})
+    return dict(tasks.values_list("id", "name")), dict(tenants.values_list("id", "name"))
 
 
 def _tries(one: Execution) -> str:

@@ -31,8 +31,9 @@ Everywhere: `--json` prints one document whose schema stands in
 [command-schemas/](command-schemas/), `--quiet` leaves out hints and progress, `--no-color` (or
 the variable `NO_COLOR`) leaves out colours. Where `--jsonl` is offered, each line is one document.
 
-Shells complete commands, verbs, options and their words after `source <(manage.py completion bash)`
-(or `zsh`), in fish after `manage.py completion fish | source`; in bash and zsh behind `python` too.
+Shells complete commands, verbs, options and their words: in bash and zsh after
+`source <(manage.py completion bash)` (or `zsh`), also behind `python`; in fish after
+`manage.py completion fish | source`.
 
 | Exit code | Meaning |
 |---|---|

@@ -1,4 +1,4 @@
-"""Python source read as a tree, whatever else happens in the process."""
+"""Parsing of Python sources, which nothing else in the process can make fail."""
 
 from __future__ import annotations
 

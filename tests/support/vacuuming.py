@@ -43,11 +43,11 @@ def allowed() -> Iterator[None]:
 @contextmanager
 def held() -> Iterator[None]:
     """Vacuum nothing within the block, where plans go by what was counted of the tables."""
-    _Session.is_held = True
+    former, _Session.is_held = _Session.is_held, True
     try:
         yield
     finally:
-        _Session.is_held = False
+        _Session.is_held = former
 
 
 def vacuum_now_and_then() -> None:

@@ -13,7 +13,6 @@ from operations.top.tables import TABS
 from operations.top.terminal import act, read
 from tenants.models import Tenant
 from tests.factories import make_dead_letter, make_execution, once
-from tests.support.command_calls import call
 
 pytestmark = pytest.mark.django_db
 
@@ -95,11 +94,3 @@ def test_what_does_not_answer_is_said_and_what_was_read_stays(monkeypatch: pytes
 
     assert screen.table == before
     assert screen.message == "The database does not answer. server closed the connection"
-
-
-def test_without_a_terminal_it_names_what_to_use():
-    said = call("top")
-
-    assert (said.code, said.out) == (2, "")
-    assert "status --watch" in said.err
-    assert call("top", "--interval", "0.1").code == 2
