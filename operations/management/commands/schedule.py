@@ -19,8 +19,8 @@ class Command(VerbCommand):
             "describe a schedule and list its next times; nothing is saved",
             (
                 'schedule preview "0 8 * * MON-FRI" --timezone Europe/Berlin',
-                'schedule preview "30 2 * * *" --timezone Europe/Berlin --dst-gap skip --count 3',
-                "schedule preview PT15M --from 2026-11-20T08:00:00Z --json",
+                'schedule preview "30 2 * * *" --timezone Europe/Berlin --dst-gap skip --limit 3',
+                "schedule preview PT15M --since 2026-11-20T08:00:00Z --json",
                 'schedule preview "0 9 * * *" --working-day -1 --calendar Holidays',
             ),
             preview.preview_schedule,
