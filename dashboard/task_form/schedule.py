@@ -119,9 +119,10 @@ def _in_words(form: Form) -> dict[str, Any] | None:
         return None
     try:
         zone = find_zone(form.text("timezone", "UTC"))
-        return read_when(form.text("words"), now=database_now(), zone=zone).schedule
     except UnknownZone:
-        return {}  # validation says so of the zone itself
+        zone = find_zone("UTC")  # validation says so of the zone itself
+    try:
+        return read_when(form.text("words"), now=database_now(), zone=zone).schedule
     except PlainTimeError as error:
         form.refuse("#/schedule/words", "words_not_understood", str(error))
         return {}

@@ -36,6 +36,14 @@ def test_words_that_make_no_schedule_stay_with_the_reason_at_their_box(editor, w
     assert '<a href="#words">When it runs: ' in answer.text
 
 
+def test_an_unknown_zone_is_the_only_error_of_its_words(editor):
+    fields = form_at(editor, "/tasks/new", url=URL, when="words", words="every day at 9")
+
+    answer = editor.post("/tasks/new", fields | {"timezone": "Mars/Olympus"})
+
+    assert set(answer.context["errors"]) == {"timezone"}
+
+
 def test_an_edit_in_words_may_turn_a_recurring_task_into_one_that_runs_once(editor, alpha):
     task = make_task(alpha, daily(target={"url": URL}))
     path = f"/tasks/{task.pk}/edit"
