@@ -24,7 +24,7 @@ from tasks.plain_times.vocabulary import (
 )
 from tasks.schedules.base import DST_OVERLAP
 from tasks.schedules.local_time import LocalRules, place
-from tasks.schedules.zones import EPOCH, Zone
+from tasks.schedules.zones import EPOCH, LAST_SECOND, Zone
 
 EXAMPLES = (
     "in 2 hours",
@@ -47,7 +47,7 @@ EXAMPLES = (
 LEADING = ("until", "till", "since", "from", "by", "before", "after")
 _WRITTEN = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]", re.ASCII)
 _RELATIVE_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
-_FIRST_DAY = EPOCH.date()
+_FIRST_DAY, _LAST = EPOCH.date(), EPOCH + timedelta(seconds=LAST_SECOND)
 _DAY_SECONDS = 86_400
 #: The days that a weekday, a date without its year, or a time alone may mean, counted from today.
 _WEEK, _YEARS = 7, 4
@@ -63,6 +63,13 @@ def read_moment(
     that is given. A day without a time means its begin. The text may end with a zone (``monday
     9:00 Europe/Berlin``); otherwise it is read in ``zone``.
     """
+    found = _read(text, now=now, zone=zone, ahead=ahead, after=after)
+    if not EPOCH <= found <= _LAST:
+        raise PlainTimeError(f"{text.strip()!r} is outside of the years 1970 to 2199.")
+    return found
+
+
+def _read(text: str, *, now: datetime, zone: Zone, ahead: bool, after: datetime | None) -> datetime:
     if _WRITTEN.match(text.strip()):
         return parse_instant(text.strip())
     words, zone = split(text, zone)
