@@ -304,14 +304,16 @@ def _months(words: Words, found: Found) -> bool:
     is_joined = bool(words.take("of", "in"))
     if words.take("monthly"):
         return _note_each_month(found, is_joined=is_joined)
-    if not words.take("yearly", "annually") and words.take_of(_OFTEN):
-        if _month_step(words, found):
-            return True
+    each = "" if words.take("yearly", "annually") else words.take_of(_OFTEN)
+    if each and _month_step(words, found):
+        return True
+    if each:
         words.take("year")
     words.take("on")
     if words.take("month"):
         return _note_each_month(found, is_joined=is_joined)
-    if words.take("quarter"):
+    # "The second quarter" is no day.
+    if (is_joined or each) and words.take("quarter"):
         found.monthly = found.quarterly = True
         return True
     return _named_months(words, found, begin)

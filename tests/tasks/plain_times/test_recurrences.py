@@ -187,6 +187,7 @@ def _meaning(fields: dict) -> tuple:
         ("every 3 months on monday at 9", "no day of the month"),
         ("every 3 months in january on the 1st at 9", "not both"),
         ("in january every 3 months on the 1st at 9", "not both"),
+        ("second quarter 17:00", "is not understood"),
         ("first and last day of the quarter at 6", "one day of the quarter"),
         ("every monday of the quarter at 6", "one day of the quarter"),
         ("31st of the quarter at 6", "one day of the quarter"),
