@@ -30,7 +30,10 @@ def test_the_next_instants_come_with_local_time_and_words():
     )
 
     assert answer.pop("text")
+    # The next changes of the clocks; the run is not in their hour.
+    assert [one["effect"] for one in answer.pop("clock_changes")] == ["none", "none"]
     assert answer == {
+        "understood": None,
         "occurrences": [
             {
                 "utc": "2026-11-20T07:00:00.000Z",
