@@ -43,7 +43,8 @@ EDITS = (
 
 def copy_to(folder: Path) -> Path:
     """Clone the commit into a folder that does not exist, and take the counting out; return it."""
-    subprocess.run(["git", "clone", "-q", str(CHECKOUT), str(folder)], check=True)
+    command = ["git", "clone", "-q", str(CHECKOUT), str(folder)]
+    subprocess.run(command, check=True)
     for edit in EDITS:
         path = folder / edit.path
         path.write_text(mutated(path.read_text(encoding="utf-8"), edit), encoding="utf-8")

@@ -7,7 +7,7 @@ from bench.metrics_off import EDITS
 from bench.mutations import mutated
 
 _ADDING = "INTO metric_totals"
-#: What the batches hand over, which is nothing without counting; and the folding, which has no turn.
+#: What the batches hand over, nothing without counting; and the folding, which has no turn.
 _GIVEN, _FOLDED = "%(series)s", "executions/sql/totals.sql"
 
 
