@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from executions.external.pools import change_pool
-from executions.models import MinuteStat
+from executions.models import MinuteStat, SchedulerNode
+from shared.ids import new_id
 from tenants.models import Tenant
 from tests.executions.changes.changes import pause
 from tests.executions.leasing import POOL
@@ -46,8 +47,17 @@ def waits_for_another(tenant: Tenant) -> None:
     unprepared(tenant, 90, once(depends_on=[str(first.task_id)]))
 
 
+def let_dispatch() -> None:
+    SchedulerNode.objects.create(id=new_id(), name="s1", pid=1)
+
+
+def kill_schedulers(tenant: Tenant) -> None:
+    SchedulerNode.objects.update(heartbeat_at=ago(60))
+
+
 def beside(tenant: Tenant, status: str, **limits: int) -> None:
     """Make overdue work of a tenant with limits, beside another execution of it."""
+    let_dispatch()
     limit(tenant, **limits)
     make_execution(tenant, status)
     due(tenant, 25)
@@ -55,6 +65,7 @@ def beside(tenant: Tenant, status: str, **limits: int) -> None:
 
 def worked(tenant: Tenant, attempts: int, milliseconds: int, **limits: int) -> None:
     """Make overdue work of a tenant with limits whose attempts have just ended, all of them."""
+    let_dispatch()
     limit(tenant, **limits)
     for before in (0, 60):
         minute = ago(before).replace(second=0, microsecond=0)
@@ -131,6 +142,10 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
     ),
     "at a limit of many that is far away": (
         lambda t: worked(t, 60, 100, executions_in_flight=20),
+        LATE,
+    ),
+    "at a limit with every scheduler dead": (
+        both(lambda t: worked(t, 600, 1, executions_in_flight=1), kill_schedulers),
         LATE,
     ),
     "at a limit while nothing ends": (lambda t: worked(t, 0, 0, executions_in_flight=1), LATE),
