@@ -93,7 +93,7 @@ def test_a_new_task_outlives_the_servers_absence_and_the_end_of_the_session(
     page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
     page.locator("#save").click()
     expect(page.locator("h1")).to_contain_text("Typed in vain?")
-    page.wait_for_function(f"!({STORES})().includes('Typed in vain?')")
+    page.wait_for_function(f"() => !({STORES})().includes('Typed in vain?')")
 
 
 def test_the_end_of_a_session_takes_no_typed_text_away(page: Page) -> None:

@@ -108,7 +108,7 @@ def test_the_range_may_be_told_as_an_age(task: Task):
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (("--from", "yesterday"), "--from"),
+        (("--from", "someday"), "--from"),
         (("--from", "2h", "--to", "3h"), "--to"),
         (("--from", "2h", "--max-parallel", "0"), "--max-parallel"),
         (("--from", "2h", "--max-parallel", "2", "--overlap", "queue_all"), "--max-parallel"),
