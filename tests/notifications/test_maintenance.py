@@ -16,7 +16,7 @@ from notifications.notices import plan_due_notices
 from notifications.services.deliveries import send_delivery
 from notifications.services.maintenance import WindowFields, create_window, end_window
 from notifications.services.preferences import update_preference
-from tenants.models import Tenant
+from tenants.models import Membership, Tenant
 from tests.factories import ACTOR, daily, make_task, make_tenant
 from tests.notifications.cast import make_member, pass_time
 from tests.support.alert_channels import make_channel
@@ -222,9 +222,11 @@ def test_more_alerts_cost_a_window_no_more_statements(django_assert_num_queries:
     hour(tenant, scope="label", value="team:data")
     alerts = [alert_of(tenant, number, {"team": "data"}) for number in range(3)]
 
+    now = database_now()
+
     for some in (alerts[:1], alerts):
         with django_assert_num_queries(3):  # the windows, their locks, the alerts of the one
-            hold(some, database_now())
+            hold(some, now)
 
     assert all(alert.held_until for alert in alerts)
 
@@ -269,10 +271,11 @@ def test_a_member_may_gather_e_mail_and_gets_urgent_alerts_at_once(
         assert tell() == ["[failed] 2 alerts (acme): 4 failures"]
 
 
-def gathering(tenant: Tenant, **changes: Any) -> None:
+def gathering(tenant: Tenant, **changes: Any) -> Membership:
     """Let the tenant's one member gather e-mail for a day."""
     member = make_member(tenant)
     update_preference(tenant.id, member.pk, {"digest_minutes": 1440, **changes}, actor=ACTOR)
+    return member
 
 
 def waits_of(**parts: Any) -> list[timedelta]:
@@ -283,8 +286,8 @@ def waits_of(**parts: Any) -> list[timedelta]:
         status="PENDING",
         **{f"alert__{name}": value for name, value in parts.items()},
     )
-    times = found.order_by("id").values_list("next_attempt_at", flat=True)
-    return [round((at - now) / minute) * minute for at in times if at is not None]
+    times = found.values_list("next_attempt_at", flat=True)
+    return sorted(round((at - now) / minute) * minute for at in times if at is not None)
 
 
 def test_an_urgent_alert_waits_for_no_digest_that_is_gathered(
@@ -309,6 +312,17 @@ def test_an_urgent_alert_waits_for_no_digest_that_is_gathered(
     Alert.objects.filter(task_name="task 1").update(count=9)
     plan_due_notices()
     assert waits_of(urgent=True) == [timedelta(0)]
+
+
+def test_a_member_who_gathers_no_longer_gets_what_waits() -> None:
+    tenant = make_tenant("acme")
+    member = gathering(tenant)
+    make_alert(tenant, 0)
+    plan_due_notices()
+
+    for minutes in (30, 60, 0):
+        update_preference(tenant.id, member.pk, {"digest_minutes": minutes}, actor=ACTOR)
+        assert waits_of() == [timedelta(minutes=min(minutes, 30))]
 
 
 def test_what_is_gathered_until_quiet_hours_goes_at_their_end() -> None:

@@ -57,15 +57,14 @@ def kill_schedulers(tenant: Tenant) -> None:
 
 def beside(tenant: Tenant, status: str, **limits: int) -> None:
     """Make overdue work of a tenant with limits, beside another execution of it."""
-    let_dispatch()
     limit(tenant, **limits)
     make_execution(tenant, status)
     due(tenant, 25)
+    let_dispatch()
 
 
 def worked(tenant: Tenant, attempts: int, milliseconds: int, **limits: int) -> None:
     """Make overdue work of a tenant with limits whose attempts have just ended, all of them."""
-    let_dispatch()
     limit(tenant, **limits)
     for before in (0, 60):
         minute = ago(before).replace(second=0, microsecond=0)
@@ -77,6 +76,7 @@ def worked(tenant: Tenant, attempts: int, milliseconds: int, **limits: int) -> N
             execution_ms=attempts * milliseconds,
         )
     due(tenant, 25)
+    let_dispatch()
 
 
 def without_no_worker(tenant: Tenant) -> None:
