@@ -84,6 +84,7 @@ WORDS = {
     "rules delete": "{rule_id} --yes",
     "schedule preview": "PT1H",
     "schedule forecast": "",
+    "schedule month": "",
     "schedule spread": "{at} --yes --detach",
     "schedule zones": "",
     "secrets list": "",
