@@ -52,8 +52,8 @@ _PAGES: dict[Role, str] = {
     Role.VIEWER: """
         pulse search filter-suggestions api tasks tasks/<uuid:task_id>
         tasks/<uuid:task_id>/explain tasks/<uuid:task_id>/occurrences
-        tasks/<uuid:task_id>/statistics tasks/<uuid:task_id>/versions calendar calendar/month calendar/feeds
-        calendar/feeds/new workflows
+        tasks/<uuid:task_id>/statistics tasks/<uuid:task_id>/versions calendar
+        calendar/month calendar/feeds calendar/feeds/new workflows
         workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
         executions/timeline executions/<uuid:execution_id> executions/<uuid:execution_id>/log
