@@ -25,8 +25,8 @@ from tasks.schedules.minutes import BY_ARITHMETIC, without_seconds
 
 #: Tasks of each kind that one count reads: a second of work where all schedules differ.
 MOST_TASKS = 10_000
-#: Instants that one count walks: a second and a half of work.
-MOST_WALKED = 500_000
+#: Instants that one count walks: a second or two of work.
+MOST_WALKED = 300_000
 #: How long a process keeps a count.
 KEPT_SECONDS = 60
 
