@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from tenants.models import CalendarFeed
+from tests.factories import make_client
 from tests.notifications.cast import make_member
 
 PATH = "/v1/calendar-feeds"
@@ -67,10 +68,10 @@ def test_what_cannot_be_read_is_refused(owner, ada, body, pointer):
     assert not CalendarFeed.objects.exists()
 
 
-def test_feeds_need_admin_and_are_of_one_tenant(client, owner, stranger, ada):
+def test_feeds_need_admin_and_are_of_one_tenant(alpha, owner, stranger, ada):
     made = owner.post(PATH, {"name": "Nightly", "member": ada.pk})
 
-    assert client.get(PATH).status_code == 403
+    assert make_client(alpha, ["read", "operate"]).get(PATH).status_code == 403
     assert stranger.get(PATH).json()["calendar_feeds"] == []
     assert stranger.delete(made["Location"]).status_code == 404
     assert stranger.post(PATH, {"name": "x", "member": ada.pk}).status_code == 400

@@ -6,12 +6,13 @@ from datetime import timedelta
 
 import pytest
 
+from executions.changes import changing
 from executions.loop.clocks import database_now
 from executions.models import MinuteStat
+from tasks.transitions import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
-from tests.factories import daily, make_task
+from tests.factories import ACTOR, daily, make_task
 from tests.recount.page import read
-from tests.support.cursors import change_task
 
 PATH = "/calendar/month"
 
@@ -19,6 +20,11 @@ PATH = "/calendar/month"
 @pytest.fixture
 def viewer(browser, alpha):
     return browser(alpha, role="viewer")
+
+
+def strays(page):
+    # The account's name has a number.
+    return [one for one in page.strays if "user0" not in one]
 
 
 def cells(answer):
@@ -40,14 +46,14 @@ def test_the_month_has_past_and_coming_runs_with_their_lists(viewer, alpha):
     page = read(this.text)
     assert [one.text for one in page.of("month.succeeded") if one.text != "0"] == ["1,234"]
     assert [one.text for one in page.of("month.failed")] == ["2"]
-    assert page.strays == []
+    assert strays(page) == []
     [today] = [cell for cell in cells(this) if cell and cell.is_today]
     assert today.ended_url.startswith("/executions?since=")
     assert "Nightly" in later.text
     assert later.context["found"].first.month == following.month
     [run] = later.context["runs"].runs
     assert run.at.date() == following.date()
-    assert read(later.text).strays == []
+    assert strays(read(later.text)) == []
 
 
 def test_weeks_begin_on_monday_and_months_lead_to_each_other(viewer):
@@ -79,7 +85,7 @@ def test_a_filter_is_kept_where_executions_know_its_field(viewer, alpha):
     make_task(alpha, daily(name="Nightly"))
     make_task(alpha, daily(name="Other", labels={}))
     paused = make_task(alpha, daily(name="Nightly, paused"))
-    change_task(paused.pk, status="PAUSED")
+    changing.pause_task(alpha.id, paused.id, Pause(), actor=ACTOR)
 
     answer = viewer.get(f"{PATH}?filter=label:team owner:ann type:recurring night")
     wide = viewer.get(f"{PATH}?filter=label:team")

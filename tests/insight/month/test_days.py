@@ -6,15 +6,16 @@ from datetime import timedelta
 
 import pytest
 
+from executions.changes import changing
 from insight.filter_language.fields import TASKS
 from insight.filter_language.terms import parse
 from insight.month.days import month_of, narrowing, present_month, present_runs
 from insight.month.past import Ended
 from insight.month.runs import runs_of_days
 from shared.conf import conf
-from tests.factories import daily, make_task
+from tasks.transitions import Pause
+from tests.factories import ACTOR, daily, make_task
 from tests.insight.month.march import BERLIN, DAYS, FIRST, NOW, on
-from tests.support.cursors import change_task
 from tests.support.ended_rows import ended
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +45,7 @@ def test_a_filter_leaves_its_tasks_alone(alpha):
     task = make_task(alpha, daily(name="Wanted"))
     other = make_task(alpha, daily(name="Other"))
     paused = make_task(alpha, daily(name="Wanted, too"))
-    change_task(paused.pk, status="PAUSED")
+    changing.pause_task(alpha.id, paused.id, Pause(), actor=ACTOR)
     for one in (task, other):
         ended(one, NOW - timedelta(days=1))
 

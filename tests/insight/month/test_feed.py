@@ -41,11 +41,11 @@ def test_a_run_is_an_entry_with_name_and_time_only(alpha):
     [event] = events(feed)
 
     assert {name: event.decoded(name) for name in event} == {
-        "UID": f"{task.pk}-20270321T080000Z@punctual".encode(),
-        "SUMMARY": b"Pay; all, now",
+        "UID": f"{task.pk}-20270321T080000Z@punctual",
+        "SUMMARY": "Pay; all, now",
         "DTSTART": at,
         "DTSTAMP": feed.created_at.replace(microsecond=0),
-        "TRANSP": b"TRANSPARENT",
+        "TRANSP": "TRANSPARENT",
     }
     text = feed_text(feed, NOW)
     assert b"secret-path" not in text

@@ -9,7 +9,7 @@ import pytest
 
 from insight.month import runs as module
 from insight.month.runs import Runs, runs_of_days
-from tests.factories import daily, make_task, once, spoil
+from tests.factories import daily, make_task, once
 from tests.insight.month.march import DAYS, NOW, on
 from tests.support.calendars import make_calendar, under
 from tests.support.cursors import change_task
@@ -43,7 +43,7 @@ def test_runs_are_listed_by_day_and_time(alpha, beta):
 
 
 def test_a_task_that_runs_often_is_one_line_of_a_day(alpha):
-    make_task(alpha, recurring("Often", every="PT1M"))
+    make_task(alpha, recurring("Often", every="PT1M", start_at="2027-01-01T00:00:00Z"))
     make_task(alpha, recurring("Hourly", cron_expression="30 * * * *"))
 
     found = look(alpha, 21)
@@ -56,10 +56,10 @@ def test_a_task_that_runs_often_is_one_line_of_a_day(alpha):
 def test_what_calendars_exclude_and_max_occurrences_ends_is_not_listed(alpha):
     make_calendar(alpha)
     make_task(alpha, under("Holidays"))
-    limited = make_task(alpha, recurring("Limited", every="PT1H", max_occurrences=3))
-    change_task(limited.pk, occurrence_count=1, next_run_at=datetime(2027, 3, 26, 5, tzinfo=UTC))
-    unknown = make_task(alpha, recurring("Far", cron_expression="* * * * *", max_occurrences=10**6))
-    change_task(unknown.pk, next_run_at=NOW)
+    start = "2027-03-26T05:00:00Z"
+    limited = recurring("Limited", every="PT1H", start_at=start, max_occurrences=3)
+    change_task(make_task(alpha, limited).pk, occurrence_count=1)
+    make_task(alpha, recurring("Far", cron_expression="* * * * *", max_occurrences=10**6))
 
     found = look(alpha, 26)
 
@@ -88,7 +88,8 @@ def test_more_tasks_than_are_read_are_told(alpha, monkeypatch):
 
 def test_an_unreadable_schedule_hides_no_other_task(alpha):
     make_task(alpha, daily())
-    spoil(make_task(alpha, recurring("Spoilt", cron_expression="0 1 * * *")))
+    broken = make_task(alpha, recurring("Broken", cron_expression="0 1 * * *"))
+    change_task(broken.pk, schedule={**broken.schedule, "cron_expression": "oops"})
 
     found = look(alpha, 21)
 

@@ -47,7 +47,7 @@ def test_a_feed_is_made_listed_and_revoked(alpha):
         (("create", "x", "--member", "ada", "--filter", "oops:x"), 2),
         (("create", "x", "--member", "ada", "--timezone", "Nowhere"), 2),
         (("create", "x", "--member", "unknown"), 3),
-        (("create", "x"), 2),
+        (("create", "x"), 1),
         (("revoke", str(new_id()), "--yes"), 3),
     ],
 )

@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 
+from executions.changes import changing
 from executions.loop.clocks import database_now
-from tests.factories import daily, make_task
+from tasks.transitions import Pause
+from tests.factories import ACTOR, daily, make_task
 from tests.insight.month.march import DAYS
 from tests.support.calendars import make_calendar
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
-from tests.support.cursors import change_task
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def test_a_month_is_listed_by_day_with_the_runs_of_one(alpha, following):
     make_task(alpha, daily(name="Nightly"))
     make_task(alpha, daily(name="Other", labels={}))
     paused = make_task(alpha, daily())
-    change_task(paused.pk, status="PAUSED")
+    changing.pause_task(alpha.id, paused.id, Pause(), actor=ACTOR)
     make_calendar(alpha, dates=[f"{following:%Y-%m-%d}"])
     words = (f"{following:%Y-%m}", "--filter", "label:team", "--day", f"{following:%Y-%m-%d}")
 
