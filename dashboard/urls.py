@@ -12,6 +12,7 @@ from dashboard.views import (
     api_page,
     audit,
     bulk_jobs,
+    calendar_feeds,
     calendars,
     channels,
     concurrency_keys,
@@ -30,6 +31,7 @@ from dashboard.views import (
     list_files,
     maintenance,
     members,
+    month,
     objectives,
     oidc,
     overview,
@@ -96,6 +98,15 @@ urlpatterns = [
     path("tasks/<uuid:task_id>/rollback", tasks.rollback, name="task_rollback"),
     # the coming load
     path("calendar", forecast.calendar, name="forecast"),
+    path("calendar/month", month.forecast_month, name="forecast_month"),
+    path("calendar/feeds", calendar_feeds.forecast_feeds, name="forecast_feeds"),
+    path("calendar/feeds/new", calendar_feeds.forecast_feed_new, name="forecast_feed_new"),
+    path(
+        "calendar/feeds/<uuid:feed_id>/revoke",
+        calendar_feeds.forecast_feed_revoke,
+        name="forecast_feed_revoke",
+    ),
+    path("calendar-feeds/<str:token>.ics", calendar_feeds.calendar_feed, name="calendar_feed"),
     path("calendar/spread", forecast.spread, name="forecast_spread"),
     path("calendar/spread/create", forecast.spread_create, name="forecast_spread_create"),
     # workflows and their runs
