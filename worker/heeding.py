@@ -60,10 +60,11 @@ class Heeding:
 
     def _change(self, *, quiet: bool) -> None:
         self.quiet = quiet
-        log.info("worker.quiet" if quiet else "worker.resumed")
         if quiet:
+            log.info("worker.quiet")
             self._runner.stop_taking()
         else:
+            log.info("worker.resumed")
             self._runner.take_again()
 
     async def _end_if_still_wished(self, wish: Wish) -> None:

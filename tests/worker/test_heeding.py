@@ -62,6 +62,7 @@ async def test_it_becomes_quiet_with_the_second_heartbeat_that_brings_the_wish(w
     assert worker.heeding.quiet
 
 
+@pytest.mark.logs("worker.quiet", "worker.resumed")
 async def test_it_works_again_at_once(worker: Worker):
     await worker.beats(QUIET, QUIET)
 
@@ -76,6 +77,7 @@ async def test_a_wish_that_is_taken_back_before_it_counts_does_nothing(worker: W
     assert worker.told == ["read", "read"]
 
 
+@pytest.mark.logs("worker.drained")
 async def test_one_that_drains_ends_when_it_is_empty(worker: Worker):
     worker.empty = False
     await worker.beats(DRAIN, DRAIN)
