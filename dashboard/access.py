@@ -153,9 +153,7 @@ def own_page(view: View) -> View:
     return shown
 
 
-def action(
-    role: str = Role.OPERATOR, *, of_installation: bool = False
-) -> Callable[[Act], View]:
+def action(role: str = Role.OPERATOR, *, of_installation: bool = False) -> Callable[[Act], View]:
     """Wrap a change ``(request, **captured) -> Done``: POST only, at most once per form.
 
     A change ``of_installation`` is for those who may act on its processes.

@@ -104,9 +104,7 @@ def _workers(now: datetime) -> list[LostWorker] | None:
         known = fleet.workers()
     except ConnectionFailed:
         return None
-    lost = sorted(
-        (one for one in known if one.state == "lost"), key=lambda one: one.silent_seconds
-    )
+    lost = sorted((one for one in known if one.state == "lost"), key=lambda one: one.silent_seconds)
     return [
         LostWorker(one.id, one.pool, now - timedelta(seconds=one.silent_seconds))
         for one in lost[:MOST]

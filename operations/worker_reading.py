@@ -23,7 +23,19 @@ _ID_WIDTH = 40
 _SHOWN = {"minute": 10, "hour": 24}
 _DAY_HOURS = 24
 _FACTS = (
-    *("id", "kind", "name", "tenant_id", "state", "settled", "pool", "host", "pid", "version", "capacity"),
+    *(
+        "id",
+        "kind",
+        "name",
+        "tenant_id",
+        "state",
+        "settled",
+        "pool",
+        "host",
+        "pid",
+        "version",
+        "capacity",
+    ),
     *("in_flight", "hold", "held", "cpu_percent", "memory_bytes", "heartbeat_age_seconds"),
 )
 

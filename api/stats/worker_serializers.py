@@ -6,7 +6,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.protocol.serializers import StrictCharField, StrictChoiceField, StrictDateTimeField, StrictSerializer
+from api.protocol.serializers import (
+    StrictCharField,
+    StrictChoiceField,
+    StrictDateTimeField,
+    StrictSerializer,
+)
 from executions.changes.worker_wishes import Action
 
 Answer = serializers.Serializer[Any]

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from api.idempotency import idempotent
 from api.protocol.views import PunctualView
-from api.stats.worker_serializers import TakeoversAnswer, WorkerActionBody, WorkerActionAnswer
+from api.stats.worker_serializers import TakeoversAnswer, WorkerActionAnswer, WorkerActionBody
 from executions.changes.worker_wishes import Action, Choice, wish
 from insight import takeovers
 from insight.presentation.takeovers import present_losses

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -112,11 +111,11 @@ def _said(asked: str, changed: int, unchanged: int) -> str:
 
 def _groups(serving: Sequence[WorkerView]) -> list[tuple[str, str]]:
     """Return the pools and hosts of our own live workers, as the form sends and shows them."""
-    pools = Counter(one.pool for one in serving)
-    hosts = Counter(one.host for one in serving if one.host)
-    found = [(f"pool:{name}", f"Pool {name} ({count})") for name, count in sorted(pools.items())]
-    return found + [
-        (f"host:{name}", f"Host {name} ({count})") for name, count in sorted(hosts.items())
+    pools = sorted({one.pool for one in serving})
+    hosts = sorted({one.host for one in serving if one.host})
+    return [
+        *((f"pool:{name}", f"All of the pool {name}") for name in pools),
+        *((f"host:{name}", f"All on the host {name}") for name in hosts),
     ]
 
 

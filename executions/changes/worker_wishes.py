@@ -2,7 +2,7 @@
 
 A quiet worker takes no new work and finishes what it runs; one that drains ends when it is empty.
 Doors let in operators alone: workers serve all tenants. A wish is about workers that live now, each
-by its own id; a worker that starts later takes work. Redis has the wishes (:mod:`wire.worker_wishes`).
+by its own id; a worker that starts later takes work. :mod:`wire.worker_wishes` keeps the wishes.
 """
 
 from __future__ import annotations
@@ -153,5 +153,7 @@ def _change(word: Word, changing: Sequence[WorkerInfo]) -> None:
         return
     other = worker_wishes.change(word, {one.id: one.wish.version for one in changing})
     if other:
-        message = f"The worker {other} ended or was changed just now; nothing has changed. Look again."
+        message = (
+            f"The worker {other} ended or was changed just now; nothing has changed. Look again."
+        )
         raise Conflict(message)

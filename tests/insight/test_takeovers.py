@@ -15,6 +15,7 @@ from shared.conf import conf
 from tests.factories import make_tenant
 from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
+from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +38,7 @@ def test_a_takeover_names_both_schedulers_and_how_long_partitions_had_none():
     ]
 
 
+@recounts("takeover.partitions")
 def test_the_latest_takeovers_are_shown_and_no_more(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(takeovers, "MOST", 2)
     now = database_now()
@@ -56,6 +58,7 @@ def test_the_latest_takeovers_are_shown_and_no_more(monkeypatch: pytest.MonkeyPa
     ]
 
 
+@recounts("lost.attempts")
 def test_attempts_lost_with_workers_are_added_up_over_tenants():
     minute = database_now().replace(second=0, microsecond=0)
     for name in ("Alpha", "Beta"):

@@ -355,36 +355,35 @@ async def test_a_quiet_worker_hands_back_finishes_works_again_and_drains_when_wi
     settings.PUNCTUAL = replace(conf(), worker_heartbeat_seconds=0.05)
     drained = threading.Event()
     intake: list[bool] = []
-    async with raw_receiver(_hold) as receiver:
-        async with running(on_drained=drained.set) as loop:
-            loop.read_queues_by(intake.append)
-            flying, held = message(receiver), message(receiver, due_in=600.0)
-            loop.accept(flying, 100)
-            loop.accept(held, 100)
-            await receiver.connected.wait()
-            await beaten(lambda worker: worker.details["running"] == 1)
+    async with raw_receiver(_hold) as receiver, running(on_drained=drained.set) as loop:
+        loop.read_queues_by(intake.append)
+        flying, held = message(receiver), message(receiver, due_in=600.0)
+        loop.accept(flying, 100)
+        loop.accept(held, 100)
+        await receiver.connected.wait()
+        await beaten(lambda worker: worker.details["running"] == 1)
 
-            assert change(Word.QUIET, {loop.worker: 0}) == ""
-            quiet = await beaten(lambda worker: worker.is_settled and worker.state == "quiet")
-            assert (quiet.details["running"], intake[-1]) == (1, False)
-            late = message(receiver)
-            loop.accept(late, 100)
-            said = {row["token"]: row["verb"] for row in await outcomes(2)}
-            assert said == dict.fromkeys((_token(held), _token(late)), "released")
+        assert change(Word.QUIET, {loop.worker: 0}) == ""
+        quiet = await beaten(lambda worker: worker.is_settled and worker.state == "quiet")
+        assert (quiet.details["running"], intake[-1]) == (1, False)
+        late = message(receiver)
+        loop.accept(late, 100)
+        said = {row["token"]: row["verb"] for row in await outcomes(2)}
+        assert said == dict.fromkeys((_token(held), _token(late)), "released")
 
-            # A flush loses the wish, and the worker puts it back.
-            client().flushall()
-            await beaten(lambda worker: (worker.state, worker.wish.version) == ("quiet", 1))
-            assert change(Word.WORK, {loop.worker: 1}) == ""
-            await beaten(lambda worker: worker.takes_work)
-            assert intake[-1]
+        # A flush loses the wish, and the worker puts it back.
+        client().flushall()
+        await beaten(lambda worker: (worker.state, worker.wish.version) == ("quiet", 1))
+        assert change(Word.WORK, {loop.worker: 1}) == ""
+        await beaten(lambda worker: worker.takes_work)
+        assert intake[-1]
 
-            assert change(Word.DRAIN, {loop.worker: 2}) == ""
-            await beaten(lambda worker: worker.is_settled and worker.state == "draining")
-            assert not drained.is_set()
-            client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [_token(flying)]}))
-            await asyncio.to_thread(until, drained.is_set)
-            assert workers()[0].wish.word == Word.END
+        assert change(Word.DRAIN, {loop.worker: 2}) == ""
+        await beaten(lambda worker: worker.is_settled and worker.state == "draining")
+        assert not drained.is_set()
+        client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [_token(flying)]}))
+        await asyncio.to_thread(until, drained.is_set)
+        assert workers()[0].wish.word == Word.END
     assert workers() == []
     assert client().hkeys(WORKER_WISHES_KEY) == []
 

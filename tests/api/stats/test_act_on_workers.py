@@ -1,4 +1,4 @@
-"""``POST /v1/workers/actions``: for keys of the operator's own tenants, where processes are public."""
+"""``POST /v1/workers/actions``: keys of the operator's own tenants, where processes are public."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def test_a_pool_is_made_quiet_and_its_state_shown(owner: ApiClient, operators: T
         ({"action": "quiet", "worker": "w9"}, 404),
     ],
 )
-def test_other_bodies_are_refused(owner: ApiClient, operators: Tenant, body: dict[str, Any], status: int):
+def test_other_bodies_are_refused(
+    owner: ApiClient, operators: Tenant, body: dict[str, Any], status: int
+):
     assert owner.post(URL, body).status_code == status
     assert [one.state for one in workers()] == ["live"]
 
@@ -63,7 +65,9 @@ def test_a_key_of_a_tenant_with_limits_is_refused(owner: ApiClient, alpha: Tenan
     assert [one.state for one in workers()] == ["live"]
 
 
-def test_a_key_is_refused_where_processes_are_hidden(owner: ApiClient, operators: Tenant, settings: Any):
+def test_a_key_is_refused_where_processes_are_hidden(
+    owner: ApiClient, operators: Tenant, settings: Any
+):
     settings.PUNCTUAL = replace(conf(), processes_public=False)
 
     assert problem(owner.post(URL, {"action": "drain", "worker": "w1"})) == (403, "forbidden")

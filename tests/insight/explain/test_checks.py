@@ -34,6 +34,7 @@ from tests.insight.explain.cast import (
 )
 from tests.support.closed_redis import closed_redis
 from tests.support.cursors import change_task
+from wire.worker_wishes import Word, change
 
 #: The checks of a task that depends on no other.
 _OF_OTHERS = (
@@ -45,7 +46,7 @@ _OF_OTHERS = (
     "concurrency_key",
     "tenant_limit",
 )
-from wire.worker_wishes import Word, change
+
 ALONE = [check for check in CHECKS if check not in _OF_OTHERS]
 
 pytestmark = pytest.mark.django_db

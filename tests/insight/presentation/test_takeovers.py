@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from insight.presentation.takeovers import present_losses
-from insight.takeovers import LostAttempts, LostWorker, Losses, Takeover
+from insight.takeovers import Losses, LostAttempts, LostWorker, Takeover
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
