@@ -94,7 +94,7 @@ def _takeovers() -> list[Takeover]:
 
 
 def _attempts(since: datetime) -> list[LostAttempts]:
-    with tenant_scope.across(Purpose.METRICS):
+    with tenant_scope.across(Purpose.LOSSES):
         found = rows("installation_reads/lost_attempts", {"since": since, "most": MOST})
     return [LostAttempts(*row) for row in found]
 
