@@ -13,7 +13,7 @@ from tests.support.command_calls import call
 from tests.support.command_documents import read_document
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-MOMENT = "2026-03-01T12:00:00.000000Z"
+MOMENT = "2026-03-01T12:00:00.000Z"
 
 
 @pytest.mark.django_db

@@ -118,10 +118,11 @@ def test_a_worker_that_another_operator_has_changed_just_now_is_refused_and_not_
     lives("w1")
     first = heartbeats.everyone()
     wish(Action.QUIET, ONE, actor=ACTOR)
-    monkeypatch.setattr(heartbeats, "everyone", lambda: first)
 
-    with pytest.raises(Conflict, match="just now"), transaction.atomic():
-        wish(Action.DRAIN, ONE, actor=ACTOR)
+    with monkeypatch.context() as patched:
+        patched.setattr(heartbeats, "everyone", lambda: first)
+        with pytest.raises(Conflict, match="just now"), transaction.atomic():
+            wish(Action.DRAIN, ONE, actor=ACTOR)
 
     assert workers()[0].wish.word == Word.QUIET
     assert [action for action, *_ in entries()] == ["worker.quieted"]

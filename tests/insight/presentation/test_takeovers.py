@@ -18,7 +18,7 @@ def test_what_was_lost_is_shown_with_its_times_and_names():
         )
     )
 
-    moment = "2026-03-01T12:00:00.000000Z"
+    moment = "2026-03-01T12:00:00.000Z"
     assert shown == {
         "takeovers": [
             {"at": moment, "lost_by": "s1@a", "taken_by": "s2@b", "partitions": 9,
@@ -26,7 +26,7 @@ def test_what_was_lost_is_shown_with_its_times_and_names():
             {"at": moment, "lost_by": None, "taken_by": None, "partitions": 1,
              "unowned_seconds": 2.0},
         ],
-        "since": "2026-02-28T12:00:00.000000Z",
+        "since": "2026-02-28T12:00:00.000Z",
         "lost_attempts": [
             {"at": moment, "by": "hour", "attempts": 4},
             {"at": moment, "by": "minute", "attempts": 2},
