@@ -184,6 +184,7 @@ urlpatterns = [
     path("pools/<str:name>/delete", pools.delete, name="pool_delete"),
     path("workers", workers.workers, name="workers"),
     path("workers/earlier", workers.earlier_workers, name="workers_earlier"),
+    path("workers/wish", workers.wish, name="worker_wish"),
     path("workers/<path:worker_id>", workers.worker, name="worker"),
     path("system", system.system, name="system"),
     path("system/support-bundle.json", system.support_bundle, name="support_bundle"),

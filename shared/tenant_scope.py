@@ -43,6 +43,8 @@ class Purpose(StrEnum):
     #: Count the work of the installation for its metrics, how late each tenant's is, and API keys
     #: that end.
     METRICS = "metrics"
+    #: Count the attempts that were lost with workers, which serve all tenants.
+    LOSSES = "losses"
     #: Add what a web process has answered to the counts of each tenant.
     API_COUNTS = "api_counts"
     #: The admin site, which superusers and staff use for the whole installation.

@@ -23,6 +23,7 @@ READ: dict[Purpose, frozenset[str]] = {
     Purpose.METRICS: frozenset(
         {"api_keys", "dead_letters", "open_executions", "tenants", "workflow_runs"}
     ),
+    Purpose.LOSSES: frozenset({"objective_counts"}),
 }
 #: Purposes that read and write the rows of all tenants, in every table.
 WRITTEN = (Purpose.ADMIN,)

@@ -193,7 +193,7 @@ OF_INSTALLATION = {
     "keys retire": "a data key by its id; its tenant is named in the answer",
     "ps": "the processes",
     **{f"roles {verb}": "roles of the database" for verb in ("show", "make")},
-    **{f"schedulers {verb}": "the machinery" for verb in ("list", "map")},
+    **{f"schedulers {verb}": "the machinery" for verb in ("list", "map", "takeovers")},
     "status": "the machinery, in counts",
     "support bundle": "the machinery, without anything of a tenant",
     "storm": "a tenant of its own",
@@ -202,5 +202,8 @@ OF_INSTALLATION = {
         for verb in ("create", "list", "set", "quotas", "suspend", "resume", "export", "erase")
     },
     "up": "the processes",
-    **{f"workers {verb}": "workers serve all tenants" for verb in ("list", "show", "earlier")},
+    **{
+        f"workers {verb}": "workers serve all tenants"
+        for verb in ("list", "show", "earlier", "quiet", "drain", "resume")
+    },
 }

@@ -89,7 +89,7 @@ _PAGES: dict[Role, str] = {
 #: Changes and previews, which are sent and never read.
 _SENT: dict[Role, str] = {
     Role.VIEWER: """
-        tenant tasks/preview workflows/check settings/save settings/push
+        tenant workers/wish tasks/preview workflows/check settings/save settings/push
         settings/push/<uuid:subscription_id>/remove views/create
         views/<uuid:view_id>/change views/<uuid:view_id>/remove
         calendar/feeds/<uuid:feed_id>/revoke
@@ -175,7 +175,7 @@ OPEN = {
 #: Payloads as such: without the right to see them there is no page.
 _PAYLOADS = {"executions/<uuid:execution_id>/log"}
 #: About the installation: for operators alone, whom no kind of visitor here is.
-_OF_OPERATORS = {"system", "system/support-bundle.json"}
+_OF_OPERATORS = {"system", "system/support-bundle.json", "workers/wish"}
 #: What a page asks by itself: a visitor without access to it gets an empty list.
 _ASKED_BESIDE = {"alerts/recent"}
 #: Fields of forms that are judged before their object is looked for, by the last part of the route.

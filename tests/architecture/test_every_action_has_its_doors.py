@@ -111,6 +111,7 @@ CONSOLE = {
     "pause_end": Doors("POST /v1/pauses/{pause_id}/end", "pauses end"),
     "destination_limits": Doors("PATCH /v1/destinations/{host}", "destinations set"),
     "destination_reset": Doors("POST /v1/destinations/{host}/reset", "destinations reset"),
+    "worker_wish": Doors("POST /v1/workers/actions", "workers quiet"),
     "pool_create": Doors("PATCH /v1/pools/{pool}", "pools set"),
     "pool_pause": Doors("PATCH /v1/pools/{pool}", "pools set"),
     "pool_resume": Doors("PATCH /v1/pools/{pool}", "pools set"),
