@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -30,7 +30,7 @@ MOST_LINES = 3_000
 _MOST_ALIGNED = 1_000
 SAME, CHANGED, LEFT_OUT = "same", "changed", "left_out"
 #: What happens to the lines of a stretch of each version.
-_Opcode = tuple[str, int, int, int, int]
+_Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,9 +134,8 @@ def _read(request: HttpRequest, token: str) -> HttpResponse:
     text = feed_text(found, now)
     note_reading(found, now)
     etag = f'"{salted_hmac("calendar-feed", text, algorithm="sha256").hexdigest()[:32]}"'
-    answer: HttpResponse = get_conditional_response(
-        request, etag=etag, response=HttpResponse(text, content_type="text/calendar; charset=utf-8")
-    )
+    whole = HttpResponse(text, content_type="text/calendar; charset=utf-8")
+    answer = get_conditional_response(request, etag=etag, response=whole) or whole
     answer["ETag"] = etag
     answer["Cache-Control"] = "private, no-cache"
     if answer.status_code == 200:

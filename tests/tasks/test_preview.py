@@ -51,7 +51,7 @@ def test_the_next_instants_come_with_local_time_and_words():
                 "due_until": "2026-11-21T07:00:00.000Z",
                 "notes": [],
             },
-        ]
+        ],
     }
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db import connection
 
 from executions.changes import changing
 from executions.loop.clocks import database_now
+from tasks.definition import Definition
 from tests.factories import ACTOR, daily, make_task
 from tests.support.ended_rows import ended
 from tests.support.workflows import calls, make_workflow
+
+
+def _with_priority(priority: int, current: Definition, now: datetime) -> tuple[Definition, None]:
+    return replace(current, priority=priority), None
 
 
 @pytest.fixture
@@ -120,7 +126,7 @@ def test_a_version_that_is_shown_is_among_the_choices_however_old(
         changing.edit_task(
             alpha.pk,
             task.pk,
-            lambda current, now, priority=priority: (replace(current, priority=priority), None),
+            partial(_with_priority, priority),
             actor=ACTOR,
         )
 
