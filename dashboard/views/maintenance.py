@@ -20,7 +20,6 @@ from executions.loop.clocks import database_now
 from notifications.choices import WindowScope
 from notifications.maintenance import active_until
 from notifications.models import AlertRule, MaintenanceWindow
-from notifications.presentation import present_window
 from notifications.services.maintenance import (
     NAME_LENGTH,
     VALUE_LENGTH,
@@ -158,8 +157,7 @@ def _clocks(window: MaintenanceWindow) -> str:
     """Return the times of day of a weekly window, or ""."""
     if window.from_time is None or window.to_time is None:
         return ""
-    shown = present_window(window)
-    return f"{shown['from_time']} to {shown['to_time']}"
+    return f"{window.from_time:%H:%M} to {window.to_time:%H:%M}"
 
 
 def _names(found: list[MaintenanceWindow]) -> dict[str, str]:

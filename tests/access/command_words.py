@@ -47,6 +47,9 @@ WORDS = {
     "dlq export": "--status all",
     "events list": "--json",
     "executions list": "--json",
+    "feeds list": "--json",
+    "feeds create": "made --member ada",
+    "feeds revoke": "{feed_id} --yes",
     "executions show": "{ended_id} --http",
     "executions tail": "",
     "executions cancel": "{execution_id} --yes",
@@ -84,6 +87,7 @@ WORDS = {
     "rules delete": "{rule_id} --yes",
     "schedule preview": "PT1H",
     "schedule forecast": "",
+    "schedule month": "",
     "schedule spread": "{at} --yes --detach",
     "schedule zones": "",
     "secrets list": "",
@@ -189,7 +193,7 @@ OF_INSTALLATION = {
     "keys retire": "a data key by its id; its tenant is named in the answer",
     "ps": "the processes",
     **{f"roles {verb}": "roles of the database" for verb in ("show", "make")},
-    **{f"schedulers {verb}": "the machinery" for verb in ("list", "map")},
+    **{f"schedulers {verb}": "the machinery" for verb in ("list", "map", "takeovers")},
     "status": "the machinery, in counts",
     "support bundle": "the machinery, without anything of a tenant",
     "storm": "a tenant of its own",
@@ -198,5 +202,8 @@ OF_INSTALLATION = {
         for verb in ("create", "list", "set", "quotas", "suspend", "resume", "export", "erase")
     },
     "up": "the processes",
-    **{f"workers {verb}": "workers serve all tenants" for verb in ("list", "show", "earlier")},
+    **{
+        f"workers {verb}": "workers serve all tenants"
+        for verb in ("list", "show", "earlier", "quiet", "drain", "resume")
+    },
 }

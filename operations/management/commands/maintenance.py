@@ -10,6 +10,7 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from executions.loop.clocks import database_now
 from notifications.choices import WindowScope
 from notifications.presentation import present_window
 from notifications.services.maintenance import (
@@ -31,7 +32,8 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def _list(command: Any, options: Mapping[str, Any]) -> None:
-    found = [present_window(one) for one in list_windows(_tenant(options).id)]
+    now = database_now()
+    found = [present_window(one, now) for one in list_windows(_tenant(options).id)]
     rows = ([one["id"], *_texts(one)] for one in found)
     command.emit(options, {"maintenance_windows": found}, table(_COLUMNS, rows, command.paint))
 
@@ -52,7 +54,7 @@ def _create(command: Any, options: Mapping[str, Any]) -> None:
     )
     with transaction.atomic(durable=True):
         made = create_window(_tenant(options).id, wanted, actor=COMMAND)
-    document = present_window(made)
+    document = present_window(made, database_now())
     command.emit(options, document, _lines(document))
 
 

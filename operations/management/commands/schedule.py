@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from operations.schedules import load, preview, zones
+from operations.schedules import load, month, preview, zones
 from shared.command_parser import Verb
 from shared.commands import VerbCommand
 
@@ -36,6 +36,17 @@ class Command(VerbCommand):
             ),
             load.show_forecast,
             load.add_forecast_options,
+        ),
+        Verb(
+            "month",
+            "show past and coming runs of a month by day",
+            (
+                "schedule month",
+                "schedule month 2026-12 --timezone Europe/Berlin --filter label:team:billing",
+                "schedule month --day 2026-12-24 --json",
+            ),
+            month.show_month,
+            month.add_month_options,
         ),
         Verb(
             "spread",
