@@ -53,7 +53,7 @@ def _called(action: argparse.Action) -> set[str]:
 
 
 def _other_names() -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for name, others in NAMES.items():
         for other in others:
             bare, _, kinds = other.partition(" ")
