@@ -105,7 +105,7 @@ def _alike(old: Sequence[str], new: Sequence[str]) -> int:
     return next((place for place, (was, now) in pairs if was != now), min(len(old), len(new)))
 
 
-def _aligned(old: Sequence[str], new: Sequence[str]) -> list[_Opcode]:
+def _aligned(old: Sequence[str], new: Sequence[str]) -> Sequence[_Opcode]:
     if max(len(old), len(new)) > _MOST_ALIGNED:
         return [("replace", 0, len(old), 0, len(new))]
     # Its heuristic leaves lines out that are very frequent, which would take long: brackets, zeros.
