@@ -43,8 +43,8 @@ EDITS = (
 
 def copy_to(folder: Path) -> Path:
     """Clone the commit into a folder that does not exist, and take the counting out; return it."""
-    command = ["git", "clone", "-q", str(CHECKOUT), str(folder)]
-    subprocess.run(command, check=True)
+    command = ["git", "-c", "advice.detachedHead=false", "clone", "-q"]
+    subprocess.run([*command, str(CHECKOUT), str(folder)], check=True)
     for edit in EDITS:
         path = folder / edit.path
         path.write_text(mutated(path.read_text(encoding="utf-8"), edit), encoding="utf-8")

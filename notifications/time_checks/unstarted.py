@@ -126,8 +126,8 @@ def _is_reached(limits: Limits, leased: int, queued: int) -> bool:
 
 
 def pools_served(workers: Iterable[WorkerInfo]) -> set[Served]:
-    """Return the pools with a live worker."""
-    return {(one.tenant, one.pool) for one in workers if one.live}
+    """Return the pools with a worker that takes work; a quiet one serves nothing."""
+    return {(one.tenant, one.pool) for one in workers if one.takes_work}
 
 
 def unstarted(now: datetime, least: float) -> list[Unstarted]:

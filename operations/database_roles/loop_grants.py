@@ -120,7 +120,8 @@ COLUMNS = (
     ("named_secrets", "sealed", "UPDATE"),
     ("signing_secrets", "sealed", "UPDATE"),
 )
-#: Tables that the loops need not even read: groups, sessions, what people sign in with, and views.
+#: Tables that the loops need not even read: groups, sessions, what people sign in with, views and
+#: feeds.
 CLOSED = frozenset(
     {
         "auth_group",
@@ -128,6 +129,7 @@ CLOSED = frozenset(
         "auth_permission",
         "auth_user_groups",
         "auth_user_user_permissions",
+        "calendar_feeds",
         "django_content_type",
         "django_session",
         "identities",

@@ -45,7 +45,7 @@ function onClick(event) {
   if (!box) return;
   if (box.matches("[data-pick-all]")) {
     picks().forEach((one) => { one.checked = box.checked; });
-  } else if (event.shiftKey && last && last !== box) {
+  } else if (event.shiftKey && last?.isConnected && last !== box) {
     const all = picks();
     const [from, to] = [all.indexOf(last), all.indexOf(box)].sort((a, b) => a - b);
     all.slice(from, to + 1).forEach((one) => { one.checked = box.checked; });
@@ -57,6 +57,8 @@ function onClick(event) {
 // As a click with Shift: from the last selected row to that of the cursor.
 export function pickRange() {
   const box = cursorRow()?.querySelector("input[data-pick]");
+  // The click then selects it, also where it is selected already.
+  if (box) box.checked = false;
   box?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true }));
 }
 

@@ -70,6 +70,7 @@ PAGES = {
     "alert": "/alerts/{alert}",
     "settings": "/settings",
     "forecast": "/calendar",
+    "month": "/calendar/month",
     "search": "/search?q=demo",
     "refused": f"/tasks/{NOWHERE}",
 }

@@ -21,13 +21,20 @@ from pytest_django import Settings
 from shared import redis_client
 from shared.conf import conf
 from shared.encryption import seal_json
-from shared.redis_client import CONTROL_CHANNEL, INCARNATION_KEY, OUTCOME_STREAM, client
+from shared.redis_client import (
+    CONTROL_CHANNEL,
+    INCARNATION_KEY,
+    OUTCOME_STREAM,
+    WORKER_WISHES_KEY,
+    client,
+)
 from tests.support.killable_valkey import KillableValkey
 from tests.support.raw_receiver import Conversation, RawReceiver, raw_receiver
 from tests.support.waiting import until
 from wire import outcomes as outcome_bytes
 from wire import start_guard
 from wire.heartbeats import WorkerInfo, workers
+from wire.worker_wishes import Word, change
 from worker import loop as worker_loop
 from worker.loop import WorkerLoop
 
@@ -55,8 +62,10 @@ def valkey(own_valkey: KillableValkey, settings: Settings) -> Iterator[KillableV
 
 
 @asynccontextmanager
-async def running(on_fault: Callable[[], Any] | None = None) -> AsyncIterator[WorkerLoop]:
-    loop = WorkerLoop("default", on_fault=on_fault or _unexpected)
+async def running(
+    on_fault: Callable[[], Any] | None = None, on_drained: Callable[[], Any] | None = None
+) -> AsyncIterator[WorkerLoop]:
+    loop = WorkerLoop("default", on_fault or _unexpected, on_drained or _unexpected)
     await asyncio.to_thread(loop.start)
     try:
         yield loop
@@ -343,6 +352,45 @@ async def test_a_worker_says_that_it_drains_before_it_hands_anything_back(
         assert [worker.takes_work for worker in workers()] == [False]
 
 
+async def test_a_quiet_worker_hands_back_finishes_works_again_and_drains_when_wished(
+    valkey: KillableValkey, settings: Settings
+) -> None:
+    settings.PUNCTUAL = replace(conf(), worker_heartbeat_seconds=0.05)
+    drained = threading.Event()
+    intake: list[bool] = []
+    async with raw_receiver(_hold) as receiver, running(on_drained=drained.set) as loop:
+        loop.read_queues_by(intake.append)
+        flying, held = message(receiver), message(receiver, due_in=600.0)
+        loop.accept(flying, 100)
+        loop.accept(held, 100)
+        await receiver.connected.wait()
+        await beaten(lambda worker: worker.details["running"] == 1)
+
+        assert change(Word.QUIET, {loop.worker: 0}) == ""
+        quiet = await beaten(lambda worker: worker.is_settled and worker.state == "quiet")
+        assert (quiet.details["running"], intake[-1]) == (1, False)
+        late = message(receiver)
+        loop.accept(late, 100)
+        said = {row["token"]: row["verb"] for row in await outcomes(2)}
+        assert said == dict.fromkeys((_token(held), _token(late)), "released")
+
+        # A flush loses the wish, and the worker puts it back.
+        client().flushall()
+        await beaten(lambda worker: (worker.state, worker.wish.version) == ("quiet", 1))
+        assert change(Word.WORK, {loop.worker: 1}) == ""
+        await beaten(lambda worker: worker.takes_work)
+        assert intake[-1]
+
+        assert change(Word.DRAIN, {loop.worker: 2}) == ""
+        await beaten(lambda worker: worker.is_settled and worker.state == "draining")
+        assert not drained.is_set()
+        client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [_token(flying)]}))
+        await asyncio.to_thread(until, drained.is_set)
+        assert workers()[0].wish.word == Word.END
+    assert workers() == []
+    assert client().hkeys(WORKER_WISHES_KEY) == []
+
+
 async def test_a_part_that_drops_its_cancellation_does_not_keep_the_worker(
     valkey: KillableValkey,
 ) -> None:
@@ -475,6 +523,11 @@ def test_a_loop_that_cannot_be_set_up_says_so(valkey: KillableValkey, settings: 
 
     with pytest.raises(ValueError, match="nonsense"):
         WorkerLoop("default", on_fault=_unexpected).start()
+
+
+def _token(batch: Any) -> int:
+    token: int = batch["executions"][0]["token"]
+    return token
 
 
 def _target(timeout: float) -> Any:
