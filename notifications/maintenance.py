@@ -84,7 +84,7 @@ def _open_windows(
     if not ends:
         return []
     asked = {"windows": of_uuids([window.pk for window, _ in ends])}
-    kept = {row[0] for row in rows("maintenance/keep", asked)}
+    kept = {row[0] for row in rows("maintenance_windows/keep", asked)}
     return sorted((one for one in ends if one[0].pk in kept), key=lambda one: one[1], reverse=True)
 
 

@@ -46,9 +46,9 @@ def test_windows_and_ends_of_alerts_are_read_by_their_indexes(plans: Any):
         assert sums_of({rule.id: 3600}, now)[rule.id][0] in (60, 61)
         rows("alert_rules/ended_streaks")
         rows("alert_rules/keep", {"rules": of_uuids([rule.id])})
-        assert rows("maintenance/keep", {"windows": of_uuids([window.pk])})
+        assert rows("maintenance_windows/keep", {"windows": of_uuids([window.pk])})
 
     found.check(
         *("alert_rules/forget_minutes", "alert_rules/sums", "alert_rules/ended_streaks"),
-        *("alert_rules/keep", "maintenance/keep"),
+        *("alert_rules/keep", "maintenance_windows/keep"),
     )

@@ -152,7 +152,7 @@ async def test_it_tries_again_by_itself(monkeypatch: pytest.MonkeyPatch) -> None
     await connection.until_sent()
 
     job.cancel()
-    assert connection.sent[0][:4] == ["t:a.example", 2, 0, 2]
+    assert connection.sent[0][:4] == ["t:a.example", 1, 2, 0]
 
 
 async def test_circuits_that_a_report_has_moved_are_logged_once(

@@ -52,8 +52,7 @@ def _trusted(issuer: Issuer, settings: Any) -> None:
 @pytest.fixture
 def ada(alpha: Tenant) -> User:
     user = User.objects.create_user(ADDRESS, email=ADDRESS, password="a long password")
-    Membership.objects.create(user=user, tenant=alpha, role="operator")
-    return user
+    return Membership.objects.create(user=user, tenant=alpha, role="operator").user
 
 
 def test_a_member_signs_in_and_lands_where_they_wanted_to_go(issuer, ada):

@@ -51,7 +51,6 @@ def test_statistics_have_their_window_and_lead_to_the_executions(browser, alpha,
         {},
         {"response_status": 500},
         {"error_code": "http", "response_status": None},
-        {"error_code": "", "response_status": None},
         {"error_code": 'a "b", c', "response_status": 404},
     ],
 )
