@@ -127,6 +127,7 @@ def test_readings_of_a_feed_and_wrong_links_are_limited(alpha, link, monkeypatch
     assert Client().get(wrong)["Retry-After"] == "300"
 
 
+@pytest.mark.logs("calendar_feed.without_redis")
 def test_without_redis_feeds_are_read(alpha, link, monkeypatch):
     monkeypatch.setattr("shared.windowed_counts.client", closed_redis)
 
