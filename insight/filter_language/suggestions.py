@@ -30,7 +30,9 @@ def suggest(text: str, vocabulary: Vocabulary, tenant_id: UUID) -> list[str]:
     sign = "-" if last.startswith("-") else ""
     key, colon, value = last.removeprefix("-").partition(":")
     if not colon:
-        found: Iterable[str] = (f"{name}:" for name in vocabulary.fields if name.startswith(key))
+        found: Iterable[str] = (
+            f"{name}:" for name in vocabulary.fields if name.startswith(key.lower())
+        )
     elif key.lower() in vocabulary.fields:
         field = vocabulary.fields[key.lower()]
         begun, comma, partial = value.rpartition(",")

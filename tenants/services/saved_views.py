@@ -26,6 +26,7 @@ from shared.exceptions import (
     VersionMismatch,
 )
 from shared.hidden_characters import hidden_problem
+from shared.strict_json import has_forbidden_character
 from tenants import list_queries
 from tenants.choices import SavedList
 from tenants.models import Membership, SavedView, Tenant
@@ -196,6 +197,8 @@ def _apply(view: SavedView, given: ViewFields) -> None:
 
 def _of_query(view: SavedView) -> list[FieldError]:
     """Bring the query into the form in which views keep it; return what is wrong with it."""
+    if has_forbidden_character(view.query):
+        return [FieldError("#/query", "invalid_characters", "Give a query as in an address.")]
     try:
         view.query = list_queries.read(view.list, view.query)
     except InvalidInput as refused:

@@ -27,7 +27,7 @@ def filled(alpha: Tenant, beta: Tenant) -> Tenant:
     ("text", "vocabulary", "found"),
     [
         ("d", EXECUTIONS, ["delay:", "duration:"]),
-        ("http:5xx -sta", EXECUTIONS, ["http:5xx -status:"]),
+        ("http:5xx -Sta", EXECUTIONS, ["http:5xx -status:"]),
         ("status:fa", EXECUTIONS, ["status:failed"]),
         ("a status:failed,RE", EXECUTIONS, ["a status:failed,retrying"]),
         ("task:night", EXECUTIONS, ['task:"Night report"']),

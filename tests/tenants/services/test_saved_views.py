@@ -133,6 +133,7 @@ def test_the_number_of_views_is_limited(alpha, ada, whose, monkeypatch):
         {"name": "a\u202eb"},
         {"query": "q=" + "x" * 2000},
         {"query": "q=\x00"},
+        {"query": "q=\ud800"},
     ],
 )
 def test_what_cannot_be_kept_is_refused(alpha, given):
