@@ -69,6 +69,12 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "executions": ("time", "start_delay", "duration", "attempt", "http_status", "worker"),
     "tasks": ("schedule", "next", "runs"),
 }
+#: List -> its orders, by their names.
+ORDERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    SavedList.EXECUTIONS: EXECUTION_ORDERS,
+    SavedList.TASKS: TASK_ORDERS,
+    SavedList.DEAD_LETTERS: DEAD_LETTER_ORDERS,
+}
 _FILTER = {"filter": text(max_length=MAX_LENGTH)}
 _DENSITY = choice(*DENSITIES, default="comfortable")
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from api.list_pages import PARAMETERS, filter_of, since_of
+from api.list_pages import ORDERS, PARAMETERS, filter_of, since_of
 from api.protocol.query import read_query
 from executions.bulk.backfill_steps import executions_made_by
 from executions.bulk.scope import FILTERS
@@ -22,7 +22,13 @@ from insight.filter_language.conditions import Scope, begins, letters_matching, 
 from insight.filter_language.plain_filters import plain_filters
 from insight.filter_language.terms import Filter
 from insight.list_filters import narrowed, with_bounds
-from insight.list_orders import DEAD_LETTER_ORDERS, EXECUTION_ORDERS, TASK_ORDERS, in_order
+from insight.list_orders import (
+    DEAD_LETTER_ORDERS,
+    EXECUTION_ORDERS,
+    TASK_ORDERS,
+    in_order,
+    leaves_out_rows,
+)
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant
 from tasks.models import Task
@@ -101,6 +107,8 @@ def bulk_filters(kind: str, text: str, now: datetime) -> dict[str, Any]:
         if name in PARAMETERS[kind]:
             given.appendlist(name, value)
     query = read_query(given, PARAMETERS[kind])
+    if query["ordering"] and leaves_out_rows(ORDERS[kind][query["ordering"]]):
+        _refuse("In this order the list leaves rows out, which a bulk job would take.")
     terms = filter_of(kind, query)
     wanted = {name: query[name] for name in given if name not in _OF_LOOKS and query[name]}
     if wanted.pop("state", "open") != "open":

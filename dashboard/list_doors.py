@@ -15,10 +15,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from api.list_pages import COLUMNS, SHOWN, without_place
+from api.list_pages import COLUMNS, ORDERS, SHOWN, without_place
 from dashboard.access import ConsoleRequest
 from dashboard.chosen_rows import acts_on_all
 from dashboard.listing import PAGE_ROWS
+from insight.list_orders import leaves_out_rows
 from shared.conf import conf
 from shared.instants import format_instant
 from tenants.choices import SavedList
@@ -75,6 +76,8 @@ class Look:
     command: str
     #: Whether a bulk job can take all rows of the list.
     acts_on_all: bool
+    #: Whether rows without a value in the column that sorts the list are left out.
+    leaves_out: bool
 
 
 def look_of(
@@ -102,6 +105,7 @@ def look_of(
         file=reverse(f"dashboard:{of}_file"),
         query=urlencode(parts),
         acts_on_all=acts_on_all(of, urlencode(parts), now),
+        leaves_out=leaves_out_rows(ORDERS[of][query["ordering"]]),
         call="" if _has_no_call(of, query) else _call(of, query, filters),
         command="" if _has_no_call(of, query) else _command(request, of, query, filters),
     )

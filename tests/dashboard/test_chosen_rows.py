@@ -48,6 +48,8 @@ def test_a_filter_of_what_a_job_knows_is_taken_over():
     [
         ("executions", "filter=http:5xx"),
         ("executions", "filter=oops:1"),
+        ("executions", "ordering=-delay"),
+        ("tasks", "ordering=next_run_at"),
         ("executions", "filter=status:failed&status=QUEUED"),
         ("dead_letters", "resolution=fixed"),
         ("executions", "due=now"),
