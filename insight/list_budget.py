@@ -6,7 +6,6 @@ then PostgreSQL cancels the statement, and the caller is told what to add to the
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -56,7 +55,7 @@ def until(milliseconds: int, reads: Sequence[Callable[[], _Found]]) -> list[_Fou
     end = time.monotonic() + milliseconds / 1000
     with suppress(OutOfTime), _naming_the_end(), transaction.atomic():
         for read in reads:
-            left = math.ceil((end - time.monotonic()) * 1000)
+            left = int((end - time.monotonic()) * 1000)
             if left <= 0:
                 break
             run("dispatch/limit_time", {"milliseconds": left})
