@@ -199,14 +199,16 @@ def _of_query(view: SavedView) -> list[FieldError]:
     """Bring the query into the form in which views keep it; return what is wrong with it."""
     if has_forbidden_character(view.query):
         return [FieldError("#/query", "invalid_characters", "Give a query as in an address.")]
+    message = f"Give a query as in an address, of at most {QUERY_LENGTH} characters."
+    too_long = [FieldError("#/query", "too_long", message)]
+    # Before it is read: each unknown name is compared with the known ones, for a suggestion.
+    if len(view.query) > QUERY_LENGTH:
+        return too_long
     try:
         view.query = list_queries.read(view.list, view.query)
     except InvalidInput as refused:
         return refused.errors
-    if len(view.query) <= QUERY_LENGTH:
-        return []
-    message = f"Give a query as in an address, of at most {QUERY_LENGTH} characters."
-    return [FieldError("#/query", "too_long", message)]
+    return too_long if len(view.query) > QUERY_LENGTH else []
 
 
 def _refuse_taken(view: SavedView) -> None:

@@ -141,6 +141,16 @@ def test_what_cannot_be_kept_is_refused(alpha, given):
         make(alpha, **given)
 
 
+def test_a_query_that_is_too_long_is_refused_unread(alpha, monkeypatch):
+    read: list[str] = []
+    monkeypatch.setattr(saved_views.list_queries, "read", lambda of, query: read.append(query))
+
+    with pytest.raises(InvalidInput):
+        make(alpha, query="&".join(f"n{number}=1" for number in range(1000)))
+
+    assert not read
+
+
 def test_views_go_with_their_member(alpha, ada):
     make(alpha, member=ada.pk)
     shared = make(alpha)
