@@ -42,7 +42,8 @@ _OF_LOOKS = {"columns", "density", "view", "saved", "ordering"}
 class Chosen:
     """The rows of a list, in which order, and in parts that an index each serves."""
 
-    rows: QuerySet[Any]
+    #: A queryset of the list's own kind.
+    rows: Any
     order: tuple[str, ...]
     parts: Sequence[QuerySet[Any]] = ()
 

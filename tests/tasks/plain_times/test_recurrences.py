@@ -160,4 +160,4 @@ def test_what_is_no_schedule_is_refused_with_a_reason(text, problem):
 
 def test_every_example_makes_a_schedule_that_the_product_accepts():
     for example in EXAMPLES:
-        assert parse("RECURRING", {**read(example), "timezone": "UTC"}, anchor=NOW)
+        assert parse("RECURRING", {**read(example), "timezone": "UTC"}, anchor=NOW).text

@@ -14,6 +14,7 @@ from shared.exceptions import (
     QuotaExceeded,
     VersionMismatch,
 )
+from tenants import list_queries
 from tenants.models import Membership, SavedView, Tenant
 from tenants.services import saved_views
 from tenants.services.saved_views import (
@@ -143,7 +144,7 @@ def test_what_cannot_be_kept_is_refused(alpha, given):
 
 def test_a_query_that_is_too_long_is_refused_unread(alpha, monkeypatch):
     read: list[str] = []
-    monkeypatch.setattr(saved_views.list_queries, "read", lambda of, query: read.append(query))
+    monkeypatch.setattr(list_queries, "read", lambda of, query: read.append(query))
 
     with pytest.raises(InvalidInput):
         make(alpha, query="&".join(f"n{number}=1" for number in range(1000)))
