@@ -50,15 +50,17 @@ def within(milliseconds: int, read: Callable[[], _Found]) -> _Found:
 
 
 def until(milliseconds: int, reads: Sequence[Callable[[], _Found]]) -> list[_Found]:
-    """Return what is read in order until the time of all together is over; the rest is left out."""
+    """Return what is read in order until the time is over; the rest is left out.
+
+    No reading begins after that time, and no statement takes longer than it.
+    """
     found: list[_Found] = []
     end = time.monotonic() + milliseconds / 1000
     with suppress(OutOfTime), _naming_the_end(), transaction.atomic():
+        run("dispatch/limit_time", {"milliseconds": milliseconds})
         for read in reads:
-            left = int((end - time.monotonic()) * 1000)
-            if left <= 0:
+            if time.monotonic() >= end:
                 break
-            run("dispatch/limit_time", {"milliseconds": left})
             found.append(read())
         run("dispatch/limit_time_no_more")
     return found
