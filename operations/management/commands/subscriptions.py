@@ -148,6 +148,8 @@ def _labels(given: list[str] | None) -> dict[str, str]:
         for part in (name, value) if value else (name,):
             if problem := text_problem(part, longest=services.LABEL_LENGTH):
                 raise wrong_use("--label", problem[1])
+        if name in found:
+            raise wrong_use("--label", f"{shown(name, 40)!r} is given twice; a task has one value")
         found[name] = value
     if len(found) > services.MOST_LABELS:
         raise wrong_use("--label", f"give at most {services.MOST_LABELS}")
