@@ -34,6 +34,8 @@ _OF_SETTINGS = (
 #: Other pages, and the entry that leads to each.
 _INNER_PAGES = {
     "concurrency_keys": "executions",
+    "erasure": "usage",
+    "erasures": "usage",
     "maintenance": "alerts",
     "maintenance_new": "alerts",
     "shares": "usage",
