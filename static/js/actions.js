@@ -1,11 +1,12 @@
 // What can be done on a page or with a row of it: its buttons and links, as keys and palette run them.
 
-const OF_PAGE = ":is(.page-head a.button, .page-head button, .page-head summary, .page-head .menu-body a, [data-hotkey])";
+const OF_PAGE = ":is(.page-head a.button, .page-head button, .page-head summary, .page-head .menu-body a, .tabs a:not([aria-current]), a.sort, [data-hotkey])";
 // Without labels and pictures: their parts lead elsewhere.
 const OF_ROW = ":is(a[href], button, summary):not(.tag, svg *, [data-roving] *)";
 const FIELDS = "input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea";
 
 export function labelOf(one) {
+  if (one.matches(".sort")) return `Sort by ${one.firstChild.textContent.trim().toLowerCase()}`;
   return (one.getAttribute("aria-label") || one.textContent).replace(/\s+/g, " ").trim();
 }
 
