@@ -27,6 +27,13 @@ _SLIVERS = """
   .filter((one) => one.checkVisibility() && one.offsetWidth < 150)
   .map((one) => one.innerText)
 """
+#: Rows of lists that show more than a phone has room for: state, name, time, one line, one action,
+#: and the box that selects.
+_CROWDED = """
+() => [...document.querySelectorAll("table.brief tbody tr")]
+  .filter((row) => [...row.cells].filter((cell) => cell.checkVisibility()).length > 6)
+  .map((row) => row.innerText)
+"""
 _HOLES = """
 () => [...document.querySelectorAll("#task-form .fields > *")]
   .filter((one) => one.checkVisibility() && one.offsetHeight === 0)
@@ -76,6 +83,7 @@ def test_a_name_without_a_blank_makes_no_page_wider_than_the_window(
         expect(page.locator("h1")).to_be_visible()
         assert page.evaluate(_TOO_WIDE) == 0, path
         assert page.evaluate(_SLIVERS) == [], path
+        assert width > 720 or page.evaluate(_CROWDED) == [], path
 
 
 def test_a_time_of_the_next_fires_does_not_break_on_a_phone(console: Console, page: Page) -> None:
