@@ -92,6 +92,7 @@ def main(arguments: list[str]) -> int:
             for name in chosen.by:
                 figures = do(task, HANDS[name](page), stand)
                 results.append({"task": task.name, "asked": task.asked, "by": name, **figures})
+                print(lines_of(results[-1:])[1], flush=True)
         browser.close()
     passed = not missed(results)
     figures = {"limit_seconds": LIMIT_SECONDS, "tasks": results, "passed": passed}

@@ -43,7 +43,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if hasattr(request, "visitor"):
         try:
             return refuse(request, *_BROKEN)
-        # Whatever broke the page may break the frame as well: the plain one needs nothing.
+        # What broke the page may break the frame as well: the plain one needs nothing.
         except Exception:
             log.exception("console.frame_of_error", extra={"path": request.path})
     return render(None, "500.html", {"trace_id": trace_id_of(request)}, status=500)
