@@ -76,7 +76,7 @@ def _cron(hand: Hand, stand: Stand) -> None:
     hand.do(page.locator("summary", has_text="More about the time"))
     hand.do(page.locator("summary", has_text="Start, end, clock changes"))
     hand.choose(page.get_by_label("When the hour is skipped in spring"), "skip it")
-    hand.see(page.locator("#preview"), "skipped")
+    hand.see(page.locator("#preview"), "is left out")
     hand.do(page.get_by_role("button", name="Create the task"))
     hand.see(page.get_by_role("heading", name=name, level=1))
 
@@ -151,7 +151,7 @@ def _view(hand: Hand, stand: Stand) -> None:
     words = f"http:503 host:{stand.receiver} duration:>2s"
     hand.write(page.locator("#filter"), words, submit=True)
     hand.see(page.locator("#executions-list [data-row]").first, SLOW)
-    hand.do(page.locator("summary", has_text="Views"), words="views")
+    hand.do(page.locator("summary", has_text="Views"), words="save view")
     name = f"Slow 503 by {hand.name}"
     hand.write(page.get_by_label("Save what is shown as"), name, submit=True)
     hand.see(page.locator("summary", has_text=name))

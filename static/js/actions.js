@@ -3,6 +3,8 @@
 const OF_PAGE = ":is(.page-head a.button, .page-head button, .page-head summary, .page-head .menu-body a, .tabs a:not([aria-current]), a.sort, [data-hotkey])";
 // Without labels and pictures: their parts lead elsewhere.
 const OF_ROW = ":is(a[href], button, summary):not(.tag, svg *, [data-roving] *)";
+// Of a list: the page of one row names it as well, around its head.
+export const ROW = "[data-row]:not(:has(.page-head))";
 const FIELDS = "input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea";
 
 export function labelOf(one) {
@@ -30,7 +32,7 @@ function offered(found) {
 
 export function actionsOfPage() {
   const found = [...document.querySelectorAll(`main ${OF_PAGE}`)];
-  return offered(found.filter((one) => !one.closest("[data-row]")));
+  return offered(found.filter((one) => !one.closest(ROW)));
 }
 
 export function actionsOfRow(row) {
