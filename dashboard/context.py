@@ -69,7 +69,7 @@ PLACES = (
     Place("usage", "Usage", "clock", "u"),
     Place("objectives", "Objectives", "target", "l"),
     Place("alerts", "Alerts", "bell", "a"),
-    Place("system", "System", "layers", "y"),
+    Place("system", "System", "pulse", "y"),
     Place("settings", "Settings", "sliders", "s"),
 )
 
