@@ -1,7 +1,8 @@
 // Lists: a cursor for the keyboard, a selection with a bar that shows its count.
+import { ROW } from "./actions.js";
 
 export function rows() {
-  return [...document.querySelectorAll("[data-row]")];
+  return [...document.querySelectorAll(ROW)];
 }
 
 export function moveCursor(step) {

@@ -185,7 +185,7 @@ def _mend_the_address(page: Page, console: Console, task: str) -> None:
 
 def _retry_with_another_payload(page: Page, console: Console) -> None:
     page.get_by_role("link", name=re.compile("^Dead letters")).click()
-    page.get_by_role("link", name="http_status:503").click()
+    page.get_by_role("link", name="HTTP 503").click()
     page.get_by_role("link", name="Nightly invoices").click()
     letter = page.url.rsplit("/", 1)[1]
     field = page.get_by_label("What the next attempt sends (JSON)")
