@@ -34,6 +34,7 @@ _OF_SETTINGS = (
 #: Other pages, and the entry that leads to each.
 _INNER_PAGES = {
     "concurrency_keys": "executions",
+    "demo": "system",
     "maintenance": "alerts",
     "maintenance_new": "alerts",
     "shares": "usage",
