@@ -146,8 +146,7 @@ def report(tenant_id: UUID, circuit_of: CircuitOf) -> Report | None:
         *_of_takeovers(broken),
         *_of_circuit(circuit_of(tenant_id, broken.first), broken),
         *_of_lost(lost),
-        *_of_late(runs),
-        *_of_end(broken, runs, phase),
+        *(_of_end(broken, runs) if phase == "over" else ()),
     ]
     return Report(
         broken=broken,
@@ -300,9 +299,18 @@ def _of_strike(broken: Break, strike: Mapping[str, Any] | None, now: datetime) -
 
 
 def _of_takeovers(broken: Break) -> Iterator[Moment]:
+    """Yield each takeover, with the longest time that one of its partitions had no scheduler.
+
+    It begins with the last sign of life of the former one.
+    """
     found = UnownedStretch.objects.filter(until__gt=broken.first, until__lte=broken.gives_up_at)
-    for at, count in sorted(Counter(found.values_list("until", flat=True)).items()):
-        yield Moment(at, f"{count} partitions were taken over by a living scheduler", "good")
+    stretches: dict[datetime, list[datetime]] = {}
+    for since, until in found.order_by("until").values_list("since", "until"):
+        stretches.setdefault(until, []).append(since)
+    for until, begins in stretches.items():
+        seconds = (until - min(begins)).total_seconds()
+        text = f"{len(begins)} partitions have a scheduler again, after {seconds:.1f} s without one"
+        yield Moment(until, text, "good")
 
 
 def _of_circuit(circuit: Iterable[Stretch], broken: Break) -> Iterator[Moment]:
@@ -318,17 +326,15 @@ def _of_lost(lost: Sequence[datetime]) -> Iterator[Moment]:
         yield Moment(at, f"{count} calls of the lost worker were given back, to be tried again")
 
 
-def _of_late(runs: Iterable[Run]) -> Iterator[Moment]:
-    late = [run for run in runs if run.is_late and run.start_delay_ms is not None]
+def _of_end(broken: Break, runs: Sequence[Run]) -> Iterator[Moment]:
+    """Yield the last late start and the last end, which are known only now."""
+    late = [run for run in runs if run.is_late]
     if late:
         last = max(late, key=lambda run: (_began(run), run.start_delay_ms))
         seconds = (last.start_delay_ms or 0.0) / 1000
         yield Moment(_began(last), f"The last late start, {seconds:.1f} s after its instant")
-
-
-def _of_end(broken: Break, runs: Sequence[Run], phase: str) -> Iterator[Moment]:
     ends = [run.finished_at for run in runs if run.finished_at]
-    if phase == "over" and ends:
+    if ends:
         text = f"{len(ends)} of {broken.expected} instants have ended"
         yield Moment(max(ends), text, "good" if len(ends) == broken.expected else "bad")
 

@@ -62,9 +62,8 @@ def break_something(request: ConsoleRequest) -> Done:
         raise InvalidInput([FieldError("#/kind", "invalid", message)], message) from error
     visitor = request.visitor
     breaks.begin(visitor.tenant.pk, kind, actor=visitor.actor)
-    title = KINDS[kind][0]
-    text = f"{title} in {breaks.LEAD_SECONDS} s. It ends by itself: watch it here."
-    return Done(text, reverse("dashboard:demo"), settled=False)
+    done = f"{KINDS[kind][0]}: begun. It ends by itself."
+    return Done(done, reverse("dashboard:demo"), settled=False)
 
 
 def may_break(request: ConsoleRequest) -> bool:

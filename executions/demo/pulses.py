@@ -32,6 +32,7 @@ _RETRIES = {
     "backoff": "exponential",
     "initial_delay_seconds": 1,
     "max_delay_seconds": 5,
+    "jitter": "none",
 }
 
 

@@ -46,7 +46,7 @@ def test_a_break_begins_once_and_is_watched(administrator, demo):
     answer = administrator.post(BREAK, {"kind": "worker"}, follow=True)
     refused = administrator.post(BREAK, {"kind": "scheduler"}, follow=True)
 
-    assert "A worker is killed in 6 s. It ends by itself" in answer.text
+    assert "A worker is killed: begun. It ends by itself." in answer.text
     assert 'id="break-state"' in answer.text
     assert "is under way until" in refused.text
     assert " disabled " in answer.text
