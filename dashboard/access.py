@@ -205,7 +205,8 @@ def refuse(request: HttpRequest, status: int, title: str, detail: str) -> HttpRe
     """Return a page with the error, the trace id and a way back."""
     if is_by_script(request):
         return tell_script(status, f"{title}: {detail}")
-    context = {"title": title, "detail": detail, "trace_id": trace_id_of(request)}
+    trace_id = trace_id_of(request)
+    context = {"title": title, "detail": detail, "status": status, "trace_id": trace_id}
     return render(request, "dashboard/refused.html", context, status=status)
 
 

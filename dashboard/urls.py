@@ -12,11 +12,13 @@ from dashboard.views import (
     api_page,
     audit,
     bulk_jobs,
+    calendar_feeds,
     calendars,
     channels,
     concurrency_keys,
     crontab_import,
     dead_letters,
+    demo,
     destinations,
     encryption_keys,
     erasures,
@@ -30,6 +32,7 @@ from dashboard.views import (
     list_files,
     maintenance,
     members,
+    month,
     objectives,
     oidc,
     overview,
@@ -96,6 +99,15 @@ urlpatterns = [
     path("tasks/<uuid:task_id>/rollback", tasks.rollback, name="task_rollback"),
     # the coming load
     path("calendar", forecast.calendar, name="forecast"),
+    path("calendar/month", month.forecast_month, name="forecast_month"),
+    path("calendar/feeds", calendar_feeds.forecast_feeds, name="forecast_feeds"),
+    path("calendar/feeds/new", calendar_feeds.forecast_feed_new, name="forecast_feed_new"),
+    path(
+        "calendar/feeds/<uuid:feed_id>/revoke",
+        calendar_feeds.forecast_feed_revoke,
+        name="forecast_feed_revoke",
+    ),
+    path("calendar-feeds/<str:token>.ics", calendar_feeds.calendar_feed, name="calendar_feed"),
     path("calendar/spread", forecast.spread, name="forecast_spread"),
     path("calendar/spread/create", forecast.spread_create, name="forecast_spread_create"),
     # workflows and their runs
@@ -177,6 +189,9 @@ urlpatterns = [
     path("workers/<path:worker_id>", workers.worker, name="worker"),
     path("system", system.system, name="system"),
     path("system/support-bundle.json", system.support_bundle, name="support_bundle"),
+    # faults on purpose, of an installation that was started with the demo
+    path("demo", demo.demo, name="demo"),
+    path("demo/break", demo.break_something, name="demo_break"),
     # erasures, objectives and usage
     path("erasures", erasures.erasures, name="erasures"),
     path("erasures/<uuid:erasure_id>", erasures.erasure, name="erasure"),

@@ -30,6 +30,8 @@ class Purpose(StrEnum):
     SIGN_IN = "sign_in"
     #: Find an invitation by the hash of its token.
     INVITATION = "invitation"
+    #: Find a calendar feed by the hash of its token.
+    CALENDAR_FEED = "calendar_feed"
     #: Find the tenant of the member that a signed link of a message names.
     MESSAGE_LINK = "message_link"
     #: Find the tenant of the execution that a verified execution token names.

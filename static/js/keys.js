@@ -94,6 +94,8 @@ function named(event) {
 function onKey(event) {
   if (event.isComposing || event.altKey || ["Shift", "Control", "Meta"].includes(event.key)) return;
   const isChord = event.ctrlKey || event.metaKey;
+  // The browser's own: Ctrl Shift K opens its console.
+  if (isChord && event.shiftKey) return;
   if (!isChord && (isOff() || isByCapsLock(event) || typing(event.target))) return;
   if (document.querySelector("dialog[open]")) return;
   const pressed = before + named(event);

@@ -209,8 +209,17 @@ def test_keys_move_select_and_act_in_a_list(console: Console, page: Page) -> Non
     page.keyboard.press("j")
     page.keyboard.press("Shift+X")
     expect(picked).to_have_count(3)
+    matching = page.locator("input[data-pick-matching]")
     page.keyboard.press("a")
-    expect(picked).to_have_count(0)
+    expect(matching).to_be_checked()
+    expect(page.locator("#matching-count")).to_have_text("3")
+    # A row that is taken out again is not acted on with all that match.
+    page.keyboard.press("x")
+    expect(picked).to_have_count(2)
+    expect(matching).not_to_be_checked()
+    for count in (3, 0):
+        page.keyboard.press("a")
+        expect(picked).to_have_count(count)
     page.keyboard.press("k")
     expect(cursor).to_contain_text("Of a list 1")
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from django.test import RequestFactory
 
 from dashboard import list_filter
 from insight import list_budget
+from insight.filter_language.conditions import begins
 from insight.filter_language.fields import EXECUTIONS, TASKS
 
 
@@ -19,6 +22,19 @@ def test_older_parameters_are_read_into_the_text_of_the_field():
 
     assert found.text == 'http:5xx status:failed,queued "a:b c"'
     assert found.wanted.text == "http:5xx"
+
+
+def test_the_bounds_of_an_address_are_terms_of_its_text():
+    since, until = (datetime(2026, 11, 20, hour, tzinfo=UTC) for hour in (8, 9))
+
+    found = read(since=since, until=until)
+
+    assert found.text == (
+        "scheduled:>=2026-11-20T08:00:00.000Z scheduled:<2026-11-20T09:00:00.000Z"
+    )
+    assert {"since", "until"} <= {*found.replaced}
+    assert begins(found.box)
+    assert not found.wanted.terms
 
 
 def test_a_parameter_that_no_term_can_say_stays_one():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import Permission, User
 
@@ -26,7 +28,7 @@ ACT = ("change_schedulernode", "change_workerminute")
     ],
 )
 def test_superusers_and_staff_with_the_permissions(
-    fields: dict[str, bool], permissions: tuple[str, ...], sees: bool, acts: bool
+    fields: dict[str, Any], permissions: tuple[str, ...], sees: bool, acts: bool
 ):
     user = User.objects.create_user("ada", **fields)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))

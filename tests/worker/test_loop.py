@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import orjson
 import pytest
+import redis
 from pytest_django import Settings
 
 from shared import redis_client
@@ -283,6 +284,7 @@ async def test_the_heartbeat_says_what_the_worker_can_take_and_does(
     assert workers() == []
 
 
+@pytest.mark.logs("control_message.refused")
 async def test_a_cancel_on_the_control_channel_aborts_the_request(valkey: KillableValkey) -> None:
     async with raw_receiver(_hold) as receiver, running() as loop:
         batch = message(receiver)
@@ -299,6 +301,7 @@ async def test_a_cancel_on_the_control_channel_aborts_the_request(valkey: Killab
     assert [row["verb"] for row in said] == ["cancelled"]
 
 
+@pytest.mark.logs("control_channel.lost")
 async def test_cancelling_works_again_after_the_connection_was_lost(valkey: KillableValkey) -> None:
     async with raw_receiver(_hold) as receiver, running() as loop:
         await asyncio.to_thread(until, _listened)
@@ -411,6 +414,7 @@ async def test_a_part_that_drops_its_cancellation_does_not_keep_the_worker(
     assert workers() == []
 
 
+@pytest.mark.logs("drain.without_redis")
 async def test_draining_without_redis_still_waits_for_what_flies(
     valkey: KillableValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -432,6 +436,7 @@ async def test_draining_without_redis_still_waits_for_what_flies(
         assert (await outcomes(1))[-1]["error_code"] == "timeout_total"
 
 
+@pytest.mark.logs("worker_part.crashed", part="control")
 async def test_a_part_that_dies_is_reported(
     valkey: KillableValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -446,6 +451,71 @@ async def test_a_part_that_dies_is_reported(
         await asyncio.to_thread(until, _listened)
         client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [1]}))
         await asyncio.wait_for(reported.wait(), 60)
+
+
+@pytest.mark.logs("worker.without_redis", reason="ConnectionError")
+async def test_a_regular_job_goes_on_where_redis_was_away() -> None:
+    done = asyncio.Event()
+
+    async def job() -> None:
+        if not tries:
+            tries.append(1)
+            raise redis.ConnectionError
+        done.set()
+
+    tries: list[int] = []
+    regular = asyncio.create_task(WorkerLoop("default")._every(0, job))
+    await asyncio.wait_for(done.wait(), 60)
+    regular.cancel()
+
+
+@pytest.mark.logs("worker.waiting", reason="ConnectionError")
+async def test_a_worker_waits_for_redis_before_it_takes_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Clock:
+        calibrated = False
+        asked = 0
+
+        async def calibrate(self, connection: object) -> None:
+            self.asked += 1
+            if self.asked == 1:
+                raise redis.ConnectionError
+            self.calibrated = True
+
+    async def no_sleep(seconds: float) -> None:
+        return
+
+    clock: Any = Clock()
+    loop = WorkerLoop("default")
+    monkeypatch.setattr(loop, "_clock", clock, raising=False)
+    monkeypatch.setattr(loop, "_redis", None, raising=False)
+    monkeypatch.setattr(asyncio, "sleep", no_sleep)
+
+    await loop._until_calibrated()
+
+    assert clock.asked == 10
+
+
+@pytest.mark.logs("worker_loop.crashed")
+def test_a_loop_that_breaks_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def run_until_complete(self, work: Any) -> None:
+            work.close()
+
+        def run_forever(self) -> None:
+            raise RuntimeError("planted")
+
+    ended: list[bool] = []
+    loop = WorkerLoop("default")
+    monkeypatch.setattr(worker_loop, "end_at_once", lambda: ended.append(True))
+    monkeypatch.setattr(asyncio, "set_event_loop", lambda loop: None)
+    monkeypatch.setattr(loop, "_loop", Broken())
+
+    with pytest.raises(RuntimeError, match="planted"):
+        loop._run()
+
+    assert ended == [True]
 
 
 def test_a_loop_that_cannot_be_set_up_says_so(valkey: KillableValkey, settings: Settings) -> None:
