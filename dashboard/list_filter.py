@@ -153,13 +153,18 @@ def read_filter(query: Mapping[str, Any], vocabulary: Vocabulary) -> ListFilter:
 def added(request: HttpRequest, query: Mapping[str, Any], found: ListFilter) -> HttpResponse | None:
     """Return the way to the list with the term that the form adds; None where it adds none.
 
-    A value that cannot be read becomes the error of the filter.
+    Values are separated by commas and may hold spaces. A value that cannot be read, or that makes
+    the filter too long, becomes the error of the filter.
     """
-    if not query["add"] or not query["value"] or found.error:
+    value = query["value"]
+    if not query["add"] or not value or found.error:
         return None
-    term = f"{query['add']}:{query['value']}"
+    if '"' not in value:
+        value = ",".join(quoted(part.strip()) for part in value.split(","))
+    term = f"{query['add']}:{value}"
     try:
         wanted = found.box.and_text(term)
+        parse(wanted.text, found.vocabulary)
     except FilterError as error:
         found.error, found.position = f"{term!r}: {error}", error.position
         return None

@@ -95,6 +95,7 @@ _BOUNDS_OF_A_PASS = (
 )
 #: Milliseconds after which PostgreSQL cancels a statement, and how many the tests give it.
 _BOUNDS_OF_A_STATEMENT = (
+    "insight.filter_language.suggestions._BUDGET_MS",
     "insight.list_budget._GIVEN_MS",
     "insight.statistics.facets._BUDGET_MS",
     "notifications.time_checks.burning._MOST_MILLISECONDS",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.test import RequestFactory
@@ -84,6 +85,32 @@ def test_the_form_writes_the_same_text_and_keeps_the_rest_of_the_url():
 
     assert answer is not None
     assert answer["Location"] == "/executions?window=7d&filter=x+delay%3A%3E1s"
+
+
+@pytest.mark.parametrize(
+    ("add", "value", "term"),
+    [
+        ("task", "nightly report", 'task:"nightly report"'),
+        ("status", "failed, retrying", "status:failed,retrying"),
+        ("task", '"a, b",c', 'task:"a, b",c'),
+    ],
+)
+def test_a_value_of_the_form_may_hold_spaces(add: str, value: str, term: str):
+    query = {"filter": "invoice", "add": add, "value": value}
+    found = list_filter.read_filter(query, EXECUTIONS)
+
+    answer = list_filter.added(RequestFactory().get("/executions"), query, found)
+
+    assert answer is not None
+    assert parse_qsl(urlsplit(answer["Location"]).query) == [("filter", f"invoice {term}")]
+
+
+def test_a_term_that_makes_the_filter_too_long_is_an_error_of_the_page():
+    query = {"filter": "x" * 1990, "add": "task", "value": "y" * 100}
+    found = list_filter.read_filter(query, EXECUTIONS)
+
+    assert list_filter.added(RequestFactory().get("/executions"), query, found) is None
+    assert "at most 2000 characters" in found.error
 
 
 @pytest.mark.parametrize(("add", "value"), [("delay", "soon"), ("nothing", "1"), ("http", '"')])
