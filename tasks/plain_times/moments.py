@@ -24,7 +24,7 @@ from tasks.plain_times.vocabulary import (
 )
 from tasks.schedules.base import DST_OVERLAP
 from tasks.schedules.local_time import LocalRules, place
-from tasks.schedules.zones import EPOCH, LAST_SECOND, Zone
+from tasks.schedules.zones import EPOCH, Zone
 
 EXAMPLES = (
     "in 2 hours",
@@ -47,7 +47,9 @@ EXAMPLES = (
 LEADING = ("until", "till", "since", "from", "by", "before", "after")
 _WRITTEN = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]", re.ASCII)
 _RELATIVE_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
-_FIRST_DAY, _LAST = EPOCH.date(), EPOCH + timedelta(seconds=LAST_SECOND)
+_FIRST_DAY = EPOCH.date()
+#: Behind the last moment of the calendar, and of an instant that is written out.
+_LAST, _LAST_WRITTEN = datetime(2200, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 _DAY_SECONDS = 86_400
 #: The days that a weekday, a date without its year, or a time alone may mean, counted from today.
 _WEEK, _YEARS = 7, 4
@@ -64,8 +66,11 @@ def read_moment(
     9:00 Europe/Berlin``); otherwise it is read in ``zone``.
     """
     found = _read(text, now=now, zone=zone, ahead=ahead, after=after)
-    if not EPOCH <= found <= _LAST:
-        raise PlainTimeError(f"{text.strip()!r} is outside of the years 1970 to 2199.")
+    # An instant of RFC 3339 may end something far beyond the calendar, such as an API key.
+    last = _LAST_WRITTEN if _WRITTEN.match(text.strip()) else _LAST
+    if not EPOCH <= found < last:
+        years = f"1970 to {last.year - 1}"
+        raise PlainTimeError(f"{text.strip()!r} is outside of the years {years}.")
     return found
 
 

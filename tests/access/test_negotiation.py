@@ -13,6 +13,7 @@ from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
 from tests.access.stored_rows import StoredRows
 from tests.access.world import Caller, World, undone
 from tests.support.api import ApiClient
+from tests.support.beats import beat
 
 pytestmark = pytest.mark.django_db
 _ALL = (*OPERATIONS, *BY_TOKEN)
@@ -77,8 +78,10 @@ def test_a_caller_that_accepts_the_type_among_others_is_served(
 
     for accept in ("application/json", "application/json;q=0.1, text/html", _BROWSER):
         with undone():
-            # Keys of such tenants act for the operator.
+            # Keys of such tenants act for the operator, on workers that live.
             Tenant.objects.update(unlimited=operation.of_operators)
+            if operation.of_operators:
+                beat("w1", quiet=False)
             answer = operation.ask(world, owner, "once", accept=accept)
             assert answer.status_code < 300, answer.content
 

@@ -32,6 +32,7 @@ NOT_SEALED = {
     ("audit_entries", "hash"): "a hash",
     ("audit_chains", "hash"): "a hash",
     ("idempotency_records", "fingerprint"): "a hash",
+    ("calendar_feeds", "token_hash"): "a hash",
     ("invitations", "token_hash"): "a hash",
     ("recovery_codes", "code_hash"): "a hash",
 }
