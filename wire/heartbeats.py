@@ -24,7 +24,7 @@ from shared.redis_client import (
     client,
     lua,
 )
-from wire.worker_wishes import NO_WISH, Wish, decode
+from wire.worker_wishes import NO_WISH, Wish, Word, decode
 
 #: How long the counts of a minute wait to be written down.
 ENDED_KEPT = timedelta(minutes=10)
@@ -105,12 +105,17 @@ class WorkerInfo:
         """
         if not self.live:
             return "lost"
-        quiet = self.details.get("quiet", False)
-        # One that is quiet says that it drains, too, for schedulers of older versions.
-        stops = self.details.get("draining", False) and not quiet
-        if stops or self.wish.ends:
+        if self.stops or self.wish.ends:
             return "draining"
+        quiet = self.details.get("quiet", False)
         return "quiet" if quiet or not self.wish.takes_work else "live"
+
+    @property
+    def stops(self) -> bool:
+        """Whether it stops, and no wish can change that any more."""
+        # One that is quiet says that it drains, too, for schedulers of older versions.
+        by_signal = self.details.get("draining", False) and not self.details.get("quiet", False)
+        return by_signal or self.wish.word == Word.END
 
     @property
     def heeds(self) -> bool:

@@ -110,7 +110,7 @@ def _chosen(choice: Choice) -> list[WorkerInfo]:
             if choice.pool in (None, one.pool)
             and choice.host in (None, one.details.get("host"))
             # Those of a group that stop already need no wish.
-            and not _stops(one)
+            and not one.stops
         ]
     if not found:
         raise NotFound(f"No such worker lives: {_words(choice)}. `workers list` shows them all.")
@@ -126,14 +126,9 @@ def _words(choice: Choice) -> str:
     return f"pool {choice.pool}" if choice.pool else f"host {choice.host}"
 
 
-def _stops(one: WorkerInfo) -> bool:
-    """Return whether it stops and no wish can change that."""
-    return one.wish.word == Word.END or (one.state == "draining" and not one.wish.ends)
-
-
 def _refuse_deaf(one: WorkerInfo) -> None:
     """Raise Conflict where the worker cannot do as is wished."""
-    if _stops(one):
+    if one.stops:
         raise Conflict(f"The worker {one.id} stops already; nothing has changed.")
     if not one.heeds:
         message = (

@@ -66,7 +66,7 @@ class WorkerView:
     """A worker as it last described itself; ``state``: live, quiet, draining or lost.
 
     Not ``settled``: an operator has just made it quiet, or made it work again, and it has not yet
-    read that. Not ``heeds``: its version cannot become quiet.
+    read that. Not ``heeds``: it stops already, or its version cannot become quiet.
     ``in_flight`` of its ``capacity`` are being sent, ``held`` wait in it for their time. A pull
     worker (``leases``) has in flight what it has leased, as the ledger knows it. Hosts, versions
     and load are empty or None where processes are hidden.
@@ -215,7 +215,7 @@ def _worker(info: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) -> Wor
         cpu_percent=said.get("cpu_percent"),
         memory_bytes=said.get("memory_bytes"),
         settled=info.is_settled,
-        heeds=info.heeds and info.tenant is None,
+        heeds=info.heeds and not info.stops and info.tenant is None,
     )
 
 

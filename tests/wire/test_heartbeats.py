@@ -60,31 +60,33 @@ def test_a_draining_worker_lives_but_takes_no_work():
 
 
 @pytest.mark.parametrize(
-    ("word", "says", "state", "settled"),
+    ("word", "says", "state", "settled", "stops"),
     [
-        (None, {"quiet": False}, "live", True),
-        (None, {}, "live", True),
+        (None, {"quiet": False}, "live", True, False),
+        (None, {}, "live", True, False),
         # From the moment of the wish, before it has read it.
-        (Word.QUIET, {"quiet": False}, "quiet", False),
-        (Word.QUIET, {"quiet": True, "draining": True}, "quiet", True),
+        (Word.QUIET, {"quiet": False}, "quiet", False, False),
+        (Word.QUIET, {"quiet": True, "draining": True}, "quiet", True, False),
         # Until it has read that it may work again: it hands back what it gets.
-        (Word.WORK, {"quiet": True, "draining": True}, "quiet", False),
-        (Word.WORK, {"quiet": False}, "live", True),
-        (Word.DRAIN, {"quiet": False}, "draining", False),
-        (Word.DRAIN, {"quiet": True, "draining": True}, "draining", True),
-        (Word.END, {"quiet": True, "draining": True}, "draining", True),
+        (Word.WORK, {"quiet": True, "draining": True}, "quiet", False, False),
+        (Word.WORK, {"quiet": False}, "live", True, False),
+        (Word.DRAIN, {"quiet": False}, "draining", False, False),
+        (Word.DRAIN, {"quiet": True, "draining": True}, "draining", True, False),
+        (Word.END, {"quiet": True, "draining": True}, "draining", True, True),
         # A signal stops it, whatever was wished.
-        (Word.QUIET, {"quiet": False, "draining": True}, "draining", False),
+        (None, {"quiet": False, "draining": True}, "draining", True, True),
+        (Word.QUIET, {"quiet": False, "draining": True}, "draining", False, True),
+        (Word.DRAIN, {"quiet": False, "draining": True}, "draining", False, True),
     ],
 )
 def test_its_state_is_that_of_the_wish_and_of_what_it_says(
-    word: Word | None, says: dict[str, bool], state: str, settled: bool
+    word: Word | None, says: dict[str, bool], state: str, settled: bool, stops: bool
 ):
     beat("w1", **says)
     if word is not None:
         change(word, {"w1": 0})
 
-    assert (one("w1").state, one("w1").is_settled) == (state, settled)
+    assert (one("w1").state, one("w1").is_settled, one("w1").stops) == (state, settled, stops)
     assert one("w1").takes_work is (state == "live")
     assert one("w1").heeds is ("quiet" in says)
 

@@ -208,8 +208,9 @@ def test_a_quiet_worker_shows_what_it_still_runs_and_when_it_may_be_stopped(oper
     assert "It runs nothing: stopping it now loses nothing." in page
 
 
-def test_one_of_an_older_version_and_a_lost_one_have_no_buttons(operator):
+def test_workers_that_cannot_follow_a_wish_have_no_buttons(operator):
     beat("old-1")
+    beat("stops-1", quiet=False, draining=True)
     beat("gone-1", quiet=False)
     silence("gone-1", 3600)
 
