@@ -34,6 +34,8 @@ _OF_SETTINGS = (
 #: Other pages, and the entry that leads to each.
 _INNER_PAGES = {
     "concurrency_keys": "executions",
+    "erasure": "usage",
+    "erasures": "usage",
     "demo": "system",
     "maintenance": "alerts",
     "maintenance_new": "alerts",
@@ -68,7 +70,7 @@ PLACES = (
     Place("usage", "Usage", "clock", "u"),
     Place("objectives", "Objectives", "target", "l"),
     Place("alerts", "Alerts", "bell", "a"),
-    Place("system", "System", "layers", "y"),
+    Place("system", "System", "pulse", "y"),
     Place("settings", "Settings", "sliders", "s"),
 )
 

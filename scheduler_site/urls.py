@@ -24,3 +24,6 @@ urlpatterns = [
     path("", include("notifications.urls")),
     path("", include("dashboard.urls")),
 ]
+
+handler404 = "dashboard.views.errors.page_not_found"
+handler500 = "dashboard.views.errors.server_error"

@@ -100,6 +100,16 @@ def figure(value: float | None) -> str:
 
 
 @register.filter
+def cause(signature: str) -> str:
+    """Return a cause of failures in words: ``HTTP 503`` of ``http_status:503``."""
+    code, _, detail = signature.partition(":")
+    if code == "http_status" and detail:
+        return f"HTTP {detail}"
+    words = code.replace("_", " ").capitalize()
+    return f"{words}: {detail}" if detail else words
+
+
+@register.filter
 def commas(count: int) -> str:
     """Show a count with its thousands apart: ``10,000``."""
     return f"{count:,}"

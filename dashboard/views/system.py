@@ -18,7 +18,7 @@ from django.template.defaultfilters import filesizeformat
 from dashboard.access import ConsoleRequest, page, refuse
 from dashboard.pictures.partition_map import PartitionCell
 from dashboard.views.demo import may_break
-from insight import installation
+from insight import installation, takeovers
 from insight.statistics import fleet
 from shared.clock_watch import TOLERATED_SECONDS
 from shared.process_sight import is_hidden
@@ -72,6 +72,8 @@ def system(request: ConsoleRequest) -> HttpResponse:
         "table_bytes": filesizeformat(sum(one.bytes for one in tables)),
         "history": installation.history(),
         "clocks": _clocks(),
+        "losses": takeovers.read(),
+        "most_losses": takeovers.MOST,
         "versions": installation.versions(),
         "may_break": may_break(request),
     }

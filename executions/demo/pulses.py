@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -55,7 +56,7 @@ def fire(
     missing = [one for one in definitions if one.name not in known]
     for one in definitions:
         if one.name in known:
-            edit_task(tenant_id, known[one.name], lambda _, __, to=one: (to, None), actor=actor)
+            edit_task(tenant_id, known[one.name], partial(_replaced_by, one), actor=actor)
     made = create_tasks(tenant_id, missing, actor=actor, now=now) if missing else []
     known |= {task.name: task.id for task in made}
     return [known[one.name] for one in definitions]
@@ -86,3 +87,7 @@ def _body(number: int, base: str, first: datetime, last: datetime) -> dict[str, 
         "labels": {LABEL: LABELLED},
         "retry_policy": _RETRIES,
     }
+
+
+def _replaced_by(wanted: Definition, _old: Definition, _now: datetime) -> tuple[Definition, None]:
+    return wanted, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from executions.demo.breaks import FAULT_SECONDS, Kind
@@ -126,9 +127,10 @@ def present_report(report: Report) -> dict[str, Any]:
     }
 
 
-def since(report: Report, at: Any) -> float:
+def since(report: Report, at: datetime) -> float:
     """Return the seconds from the strike to a moment, negative before it."""
-    return round((at - (report.struck_at or report.broken.strikes_at)).total_seconds(), 1)
+    begins: datetime = report.struck_at or report.broken.strikes_at
+    return round((at - begins).total_seconds(), 1)
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -1,11 +1,14 @@
 // What can be done on a page or with a row of it: its buttons and links, as keys and palette run them.
 
-const OF_PAGE = ":is(.page-head a.button, .page-head button, .page-head summary, .page-head .menu-body a, [data-hotkey])";
+const OF_PAGE = ":is(.page-head a.button, .page-head button, .page-head summary, .page-head .menu-body a, .tabs a:not([aria-current]), a.sort, [data-hotkey])";
 // Without labels and pictures: their parts lead elsewhere.
 const OF_ROW = ":is(a[href], button, summary):not(.tag, svg *, [data-roving] *)";
+// Of a list: the page of one row names it as well, around its head.
+export const ROW = "[data-row]:not(:has(.page-head))";
 const FIELDS = "input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea";
 
 export function labelOf(one) {
+  if (one.matches(".sort")) return `Sort by ${one.firstChild.textContent.trim().toLowerCase()}`;
   return (one.getAttribute("aria-label") || one.textContent).replace(/\s+/g, " ").trim();
 }
 
@@ -29,7 +32,7 @@ function offered(found) {
 
 export function actionsOfPage() {
   const found = [...document.querySelectorAll(`main ${OF_PAGE}`)];
-  return offered(found.filter((one) => !one.closest("[data-row]")));
+  return offered(found.filter((one) => !one.closest(ROW)));
 }
 
 export function actionsOfRow(row) {

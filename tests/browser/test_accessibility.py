@@ -1,7 +1,8 @@
 """Every page against WCAG 2.2 AA by axe, in both themes, wide and as narrow as a phone.
 
 Colours are all that a theme changes, so the dark theme is asked about colours only. The narrow and
-the dark pages are for `make test-long`: axe needs a second of processor for each look.
+the dark pages are for `make test-long`, as are the pages that admins open now and then: axe needs a
+second of processor for each look.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from tests.support.waiting import until
 AXE = Path(__file__).parents[1] / "data/vendor/axe-core-4.14.1/axe.min.js"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
-WIDTHS = {"wide": 1280, "dark": 1280, "narrow": 320}
-EACH_WIDTH = pytest.mark.parametrize(
-    "width", ["wide", *(pytest.param(one, marks=pytest.mark.slow) for one in ("dark", "narrow"))]
-)
+WIDTHS = {"wide": 1280, "dark": 1280, "tablet": 768, "narrow": 320}
+#: What `make test-long` looks at beside the wide page in the light theme.
+OTHER_WIDTHS = [pytest.param(one, marks=pytest.mark.slow) for one in ("dark", "tablet", "narrow")]
+EACH_WIDTH = pytest.mark.parametrize("width", ["wide", *OTHER_WIDTHS])
 NOWHERE = "00000000-0000-7000-8000-000000000000"
 
 #: Name of a page -> its path; those in braces are rows of the demo tenant.
@@ -70,8 +71,46 @@ PAGES = {
     "alert": "/alerts/{alert}",
     "settings": "/settings",
     "forecast": "/calendar",
+    "month": "/calendar/month",
     "search": "/search?q=demo",
     "refused": f"/tasks/{NOWHERE}",
+    "nowhere": "/no/such/page",
+}
+#: Pages that a tenant's admins open now and then: for `make test-long` at every width.
+RARE_PAGES = {
+    "account": "/account",
+    "alert-rule-new": "/alert-rules/new",
+    "alert-rules": "/alert-rules",
+    "api": "/api",
+    "api-key-new": "/settings/api-keys/new",
+    "api-keys": "/settings/api-keys",
+    "audit": "/settings/audit",
+    "calendar-new": "/settings/calendars/new",
+    "calendars": "/settings/calendars",
+    "channel-new": "/settings/channels/new",
+    "channels": "/settings/channels",
+    "concurrency-keys": "/concurrency-keys",
+    "encryption-keys": "/settings/encryption-keys",
+    "erasures": "/erasures",
+    "event-webhook-new": "/settings/event-subscriptions/new",
+    "event-webhooks": "/settings/event-subscriptions",
+    "executions-misspelt": "/executions?filter=duraton:%3E2s",
+    "maintenance": "/maintenance",
+    "maintenance-new": "/maintenance/new",
+    "members": "/settings/members",
+    "objectives": "/objectives",
+    "pauses": "/pauses",
+    "quotas": "/settings/quotas",
+    "second-factor": "/account/second-factor",
+    "secret-new": "/settings/secrets/new",
+    "secrets": "/settings/secrets",
+    "shares": "/shares",
+    "system": "/system",
+    "task-backfill": "/tasks/{task}/backfill",
+    "task-import": "/tasks/import",
+    "usage": "/usage",
+    "workers-earlier": "/workers/earlier",
+    "zones": "/settings/zones",
 }
 #: Of a run with more steps and items than a page lists.
 LARGE_PAGES = {
@@ -240,16 +279,33 @@ def findings(page: Page, width: str, *, covered: bool = False) -> dict[str, Any]
 def test_every_page_can_be_used_by_everybody(
     name: str, width: str, tab: Page, demo: tuple[StorageState, dict[str, str]], watch: Watch
 ) -> None:
-    watch.servers_go_away = name == "refused"  # the browser reports its 404
+    is_lost = name in ("refused", "nowhere")
+    watch.servers_go_away = is_lost  # the browser reports its 404
     answer = tab.goto(PAGES[name].format(**demo[1]))
     assert answer
-    assert answer.status == (404 if name == "refused" else 200)
+    assert answer.status == (404 if is_lost else 200)
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     expect(tab.locator("h1")).to_have_count(1)
     if name == "task-new":
         expect(tab.locator("#preview .sentence")).to_be_visible()
+
+    found = findings(tab, width)
+
+    assert not found, json.dumps(found, indent=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", RARE_PAGES)
+def test_every_page_of_admins_can_be_used_by_everybody(
+    name: str, width: str, tab: Page, demo: tuple[StorageState, dict[str, str]]
+) -> None:
+    answer = tab.goto(RARE_PAGES[name].format(**demo[1]))
+    assert answer
+    assert answer.status == 200
+    expect(tab.locator("h1")).to_have_count(1)
 
     found = findings(tab, width)
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.console import Console, Watch, row_of
@@ -14,8 +15,9 @@ from tests.browser.console import Console, Watch, row_of
 KB = 1000
 
 
-def test_the_first_page_is_light(page: Page) -> None:
-    whole, bodies = _weights(page, "/")
+@pytest.mark.parametrize("path", ["/", "/executions", "/tasks/new", "/workflows/new"])
+def test_whichever_page_is_the_first_is_light(page: Page, path: str) -> None:
+    whole, bodies = _weights(page, path)
 
     assert sum(whole.values()) < 150 * KB, whole
     assert bodies["Script"] < 60 * KB, bodies

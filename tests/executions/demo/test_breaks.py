@@ -45,7 +45,7 @@ def test_a_break_is_in_the_audit_log_and_read_from_there(demo):
 
     entry = AuditEntry.objects.get(action=breaks.BROKEN)
     found = breaks.last_of(tenant.id)
-    assert (entry.actor, json.loads(entry.after)["kind"]) == (ACTOR.name, "worker")
+    assert (entry.actor, json.loads(entry.after or "")["kind"]) == (ACTOR.name, "worker")
     assert found is not None
     assert (found.id, found.kind, found.expected) == (entry.id, Kind.WORKER, 8 * 45)
     assert found.at < found.first < found.strikes_at < found.last < found.gives_up_at
