@@ -18,7 +18,8 @@ from executions.demo import breaks, pulses
 from executions.demo.breaks import Break, Kind
 from executions.ledger import totals
 from executions.loop.clocks import database_now
-from executions.models import Attempt, Execution, PartitionLease, SchedulerNode, UnownedStretch
+from executions.models import Attempt, Execution, PartitionLease, SchedulerNode
+from insight.takeovers import last_takeovers
 from shared.ids import first_id_at
 
 #: A start this much after its instant is late.
@@ -299,18 +300,17 @@ def _of_strike(broken: Break, strike: Mapping[str, Any] | None, now: datetime) -
 
 
 def _of_takeovers(broken: Break) -> Iterator[Moment]:
-    """Yield each takeover, with the longest time that one of its partitions had no scheduler.
-
-    It begins with the last sign of life of the former one.
-    """
-    found = UnownedStretch.objects.filter(until__gt=broken.first, until__lte=broken.gives_up_at)
-    stretches: dict[datetime, list[datetime]] = {}
-    for since, until in found.order_by("until").values_list("since", "until"):
-        stretches.setdefault(until, []).append(since)
-    for until, begins in stretches.items():
-        seconds = (until - min(begins)).total_seconds()
-        text = f"{len(begins)} partitions have a scheduler again, after {seconds:.1f} s without one"
-        yield Moment(until, text, "good")
+    for one in last_takeovers():
+        if broken.first < one.at <= broken.gives_up_at:
+            taker = _name(one.taken_by) or "A scheduler"
+            seconds = f"{one.unowned_seconds:.1f} s"
+            former = (
+                f"took over {one.partitions} partitions of {_name(one.lost_by)}, which had no "
+                f"scheduler for at most {seconds}"
+                if one.lost_by
+                else f"took {one.partitions} released partitions, which had none for {seconds}"
+            )
+            yield Moment(one.at, f"{taker} {former}", "good")
 
 
 def _of_circuit(circuit: Iterable[Stretch], broken: Break) -> Iterator[Moment]:
@@ -337,6 +337,10 @@ def _of_end(broken: Break, runs: Sequence[Run]) -> Iterator[Moment]:
     if ends:
         text = f"{len(ends)} of {broken.expected} instants have ended"
         yield Moment(max(ends), text, "good" if len(ends) == broken.expected else "bad")
+
+
+def _name(scheduler: str) -> str:
+    return scheduler.partition("@")[0]
 
 
 def _began(run: Run) -> datetime:

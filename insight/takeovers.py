@@ -81,10 +81,11 @@ def read() -> Losses:
     """Return what was taken over and lost lately."""
     now = database_now()
     since = now - WINDOW
-    return Losses(_takeovers(), _attempts(since), _workers(now), since)
+    return Losses(last_takeovers(), _attempts(since), _workers(now), since)
 
 
-def _takeovers() -> list[Takeover]:
+def last_takeovers() -> list[Takeover]:
+    """Return the last :data:`MOST` takeovers, newest first."""
     # A takeover has at most one stretch for each partition.
     asked = {"stretches": MOST * conf().partition_count, "most": MOST}
     return [

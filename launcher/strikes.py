@@ -3,7 +3,7 @@
 Only an ``up`` that was started with the demo listens here, and only the file's owner can ask. The
 supervisor starts a killed process again, as after any crash.
 
-POST /strikes?kind=worker&after=5   kills one process of the kind in so many seconds
+POST /strikes?kind=worker&after=5   kills one process of the kind after 5 seconds
 GET /strikes                        the last one: what was killed, when, and whether it is back
 """
 

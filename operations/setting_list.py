@@ -36,8 +36,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "AUDIT_HEADS_DIR",
             "var/audit-heads",
-            "Directory of the files with the heads of audit chains, for `audit verify`; best on "
-            "another machine.",
+            "Directory of the heads of audit chains for `audit verify`; best on another machine.",
             knob("audit_heads_dir"),
         ),
         Setting(
@@ -53,8 +52,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "DEMO",
             "false",
-            "Whether `up` makes the demo tenant and lets its administrator break things: only on "
-            "127.0.0.1, never in production.",
+            "Whether `up` runs the demo, whose administrator may break things; 127.0.0.1 only.",
             option("demo"),
         ),
         Setting(
@@ -80,8 +78,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "TLS",
             "false",
             "Whether people reach it by HTTPS only: redirects, strict transport, secure cookies. "
-            "Needs TRUSTED_PROXIES, since HTTPS ends at a proxy. Cookies are secure with an "
-            "`https://` PUBLIC_URL, too.",
+            "Needs TRUSTED_PROXIES. Cookies are secure with an `https://` PUBLIC_URL, too.",
             django_setting("TLS"),
         ),
         Setting(

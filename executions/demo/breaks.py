@@ -185,7 +185,7 @@ def _order(tenant_id: UUID, kind: Kind) -> None:
 
 
 def _supervisor() -> Path:
-    return Path(settings.SUPERVISOR_SOCKET)
+    return Path(settings.DATA_DIR) / "supervisor.sock"
 
 
 def _receiver() -> Path:

@@ -43,7 +43,7 @@ def test_a_killed_scheduler_is_taken_over_and_started_again(punctual: Installati
     told = texts(broken(punctual, "scheduler"))
 
     assert "was killed" in told
-    assert "partitions have a scheduler again" in told
+    assert " took over " in told
     assert "The supervisor started scheduler-" in told
 
 

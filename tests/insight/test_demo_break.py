@@ -177,17 +177,23 @@ def test_partitions_of_a_killed_scheduler_wait_until_they_are_taken_over(demo):
     waiting = read(tenant)
     PartitionLease.objects.update(owner=None)
     now = database_now()
+    stretch = {"since": first, "until": now, "taken_by": "scheduler-2@here"}
     UnownedStretch.objects.bulk_create(
-        UnownedStretch(partition=number, since=first, until=now) for number in range(3)
+        UnownedStretch(partition=number, lost_by=lost_by, **stretch)
+        for number, lost_by in enumerate(("scheduler-1@here", "scheduler-1@here", ""))
     )
 
     taken = read(tenant)
 
     assert (waiting.waiting, waiting.unowned) == (256, 0)
     assert (taken.waiting, taken.unowned) == (0, 256)
-    seconds = (now - first).total_seconds()
-    told = f"3 partitions have a scheduler again, after {seconds:.1f} s without one"
-    assert told in [one.text for one in taken.moments]
+    seconds = f"{(now - first).total_seconds():.1f} s"
+    told = [one.text for one in taken.moments]
+    assert (
+        "scheduler-2 took over 2 partitions of scheduler-1, which had no scheduler for at most "
+        f"{seconds}"
+    ) in told
+    assert f"scheduler-2 took 1 released partitions, which had none for {seconds}" in told
 
 
 def test_a_strike_of_an_earlier_break_does_not_count(demo):

@@ -110,7 +110,7 @@ def test_the_receivers_own_count_is_read(settings, tmp_path, monkeypatch):
 
 def test_an_up_that_does_not_answer_is_away(settings, tmp_path):
     settings.DEMO = True
-    settings.SUPERVISOR_SOCKET = str(tmp_path / "none.sock")
+    settings.DATA_DIR = tmp_path
     settings.RECEIVER_SOCKET = str(tmp_path / "none-either.sock")
     tenant = make_tenant("demo").id
 
