@@ -113,7 +113,8 @@ class ListFilter:
         if self.error:
             return none
         try:
-            return read_list(read, advice="", unlimited=is_plain(self.wanted, order))
+            _, text = self.box.taking_text()
+            return read_list(read, advice="", unlimited=is_plain(self.wanted, order, text))
         except TooWide as error:
             self.error = error.message.strip()
             if "scheduled" in self.vocabulary.fields:

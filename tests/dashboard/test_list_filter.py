@@ -132,6 +132,7 @@ def test_a_list_that_takes_too_long_offers_smaller_windows(monkeypatch: pytest.M
     tasks = list_filter.read_filter({"filter": "x"}, TASKS)
 
     assert found.read(dict, order="-id", none={"rows": []}) == {"rows": []}
+    assert read(q="x").read(dict, order="-id", none={"rows": []}) == {"rows": []}
     assert tasks.read(dict, order="-created_at", none={}) == {}
     assert "over two seconds" in found.error
     assert [text for _, text in found.narrower] == [
