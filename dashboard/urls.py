@@ -18,6 +18,7 @@ from dashboard.views import (
     concurrency_keys,
     crontab_import,
     dead_letters,
+    demo,
     destinations,
     encryption_keys,
     erasures,
@@ -188,6 +189,9 @@ urlpatterns = [
     path("workers/<path:worker_id>", workers.worker, name="worker"),
     path("system", system.system, name="system"),
     path("system/support-bundle.json", system.support_bundle, name="support_bundle"),
+    # faults on purpose, of an installation that was started with the demo
+    path("demo", demo.demo, name="demo"),
+    path("demo/break", demo.break_something, name="demo_break"),
     # erasures, objectives and usage
     path("erasures", erasures.erasures, name="erasures"),
     path("erasures/<uuid:erasure_id>", erasures.erasure, name="erasure"),

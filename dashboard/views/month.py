@@ -164,11 +164,7 @@ def _executions(one: MonthDay, asked: list_filter.ListFilter) -> str:
         for term in asked.box.terms
         if term.key is None or (term.key in EXECUTIONS.fields and term.key != "status")
     ]
-    query = {
-        "since": format_instant(one.local.start),
-        "until": format_instant(one.local.end),
-        "window": "any",
-    }
+    query = {"since": format_instant(one.local.start), "until": format_instant(one.local.end)}
     if terms:
         query["filter"] = " ".join(terms)
     return f"{reverse('dashboard:executions')}?{urlencode(query)}"

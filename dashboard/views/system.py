@@ -17,6 +17,7 @@ from django.template.defaultfilters import filesizeformat
 
 from dashboard.access import ConsoleRequest, page, refuse
 from dashboard.pictures.partition_map import PartitionCell
+from dashboard.views.demo import may_break
 from insight import installation, takeovers
 from insight.statistics import fleet
 from shared.clock_watch import TOLERATED_SECONDS
@@ -74,6 +75,7 @@ def system(request: ConsoleRequest) -> HttpResponse:
         "losses": takeovers.read(),
         "most_losses": takeovers.MOST,
         "versions": installation.versions(),
+        "may_break": may_break(request),
     }
     return render(request, "dashboard/system.html", shown)
 

@@ -45,8 +45,9 @@ function help() {
 }
 
 function press(key) {
-  const inRow = cursorRow()?.querySelector(`[data-hotkey="${key}"]`);
-  const button = inRow || document.querySelector(`main [data-hotkey="${key}"]:not([disabled])`);
+  const inRow = cursorRow()?.querySelector(`[data-hotkey="${key}"]:not([disabled])`);
+  // What a row offers is done to the row that was chosen, not to the first one of the list.
+  const button = inRow || document.querySelector(`main [data-hotkey="${key}"]:not([disabled], [data-row] *)`);
   if (button) run(button);
   return Boolean(button);
 }

@@ -56,6 +56,7 @@ _PERSON = "asks for a proof that a person has; keys are no persons"
 _RUN = "/v1/workflow-runs/{run_id}"
 _OFFER = "/v1/members/invitations/{invitation_id}"
 _EVENTS_TO = "/v1/event-subscriptions/{event_subscription_id}"
+_OWN_MACHINE = "a key of a tenant must not kill processes; the machine's administrator may"
 _OWN_TENANT = "a key belongs to one tenant; the operator of the installation decides over tenants"
 
 CONSOLE = {
@@ -167,6 +168,7 @@ CONSOLE = {
     "view_change": Doors("PATCH /v1/views/{view_id}", "views update"),
     "view_remove": Doors("DELETE /v1/views/{view_id}", "views remove"),
     "api_key_revoke": Doors("DELETE /v1/api-keys/{key_id}", "apikey revoke"),
+    "demo_break": Doors(command="demo break", why=_OWN_MACHINE),
     "push_subscribe": Doors("POST /v1/push-subscriptions", why="only a browser has a subscription"),
     "push_unsubscribe": Doors("DELETE /v1/push-subscriptions/{subscription_id}", "notify browsers"),
 }

@@ -127,6 +127,8 @@ def _is_at_work(page: Page) -> None:
 def _open_the_letter(page: Page) -> None:
     press_together(page, "gd", re.compile("/dead-letters$"))
     _is_at_work(page)
+    # No row is chosen yet: none is retried.
+    page.keyboard.press("Shift+R")
     cause = page.locator('[data-row="http_status:502"]')
     for _ in range(page.locator("[data-row]").count()):
         page.keyboard.press("j")

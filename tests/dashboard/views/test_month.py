@@ -106,6 +106,12 @@ def test_odd_queries_are_refused(viewer, query):
     assert answer.status_code == 400
 
 
+def test_the_list_of_tasks_leads_to_the_month_of_its_filter(viewer):
+    assert (
+        'href="/calendar/month?filter=label%3Ateam"' in viewer.get("/tasks?filter=label:team").text
+    )
+
+
 def test_an_error_of_the_filter_is_told_and_nothing_is_read(viewer):
     answer = viewer.get(f"{PATH}?filter=oops:x")
 
