@@ -144,8 +144,9 @@ def read_filter(query: Mapping[str, Any], vocabulary: Vocabulary) -> ListFilter:
             box, replaced = box.and_text(f"{name}:{words}"), (*replaced, name)
     for name, sign in _SAID_BY_TIMES:
         if query.get(name) and "scheduled" in vocabulary.fields:
-            term = f"scheduled:{sign}{format_instant(query[name])}"
-            box, replaced = box.and_text(term), (*replaced, name)
+            with suppress(FilterError):
+                term = f"scheduled:{sign}{format_instant(query[name])}"
+                box, replaced = box.and_text(term), (*replaced, name)
     if query.get("q"):
         box, replaced = box.and_free_text(query["q"]), (*replaced, "q")
     return ListFilter(vocabulary, wanted, box, box.text, replaced=replaced)
