@@ -113,7 +113,8 @@ class ListFilter:
         if self.error:
             return none
         try:
-            return read_list(read, advice="", unlimited=is_plain(self.wanted, order))
+            _, text = self.box.taking_text()
+            return read_list(read, advice="", unlimited=is_plain(self.wanted, order, text))
         except TooWide as error:
             self.error = error.message.strip()
             if "scheduled" in self.vocabulary.fields:
@@ -143,8 +144,9 @@ def read_filter(query: Mapping[str, Any], vocabulary: Vocabulary) -> ListFilter:
             box, replaced = box.and_text(f"{name}:{words}"), (*replaced, name)
     for name, sign in _SAID_BY_TIMES:
         if query.get(name) and "scheduled" in vocabulary.fields:
-            term = f"scheduled:{sign}{format_instant(query[name])}"
-            box, replaced = box.and_text(term), (*replaced, name)
+            with suppress(FilterError):
+                term = f"scheduled:{sign}{format_instant(query[name])}"
+                box, replaced = box.and_text(term), (*replaced, name)
     if query.get("q"):
         box, replaced = box.and_free_text(query["q"]), (*replaced, "q")
     return ListFilter(vocabulary, wanted, box, box.text, replaced=replaced)

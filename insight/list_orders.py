@@ -79,9 +79,9 @@ def check_order(name: str, orders: Mapping[str, tuple[str, ...]]) -> str:
     raise ValueError(f"{why}Give one of {', '.join(orders)}.{hint}")
 
 
-def is_plain(wanted: Filter | None, order: str) -> bool:
-    """Return whether a list without a filter is asked for in an order that an index has."""
-    return order in INDEXED and (wanted is None or not wanted.terms)
+def is_plain(wanted: Filter | None, order: str, text: str | None) -> bool:
+    """Return whether an index serves a list: by no filter and no text, in an order that it has."""
+    return order in INDEXED and not text and (wanted is None or not wanted.terms)
 
 
 def leaves_out_rows(order: tuple[str, ...]) -> bool:

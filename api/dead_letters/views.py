@@ -105,7 +105,7 @@ class DeadLettersView(PunctualView):
                 found, query, key="dead_letters", serialize=lambda row: row, order=order
             )
 
-        is_indexed = is_plain(query["filter"], query["ordering"])
+        is_indexed = is_plain(query["filter"], query["ordering"], query["q"])
         page = read_list(read, advice=TASKS_ADVICE, unlimited=is_indexed)
         if isinstance(page, HttpResponse):
             return page

@@ -155,16 +155,15 @@ def list_executions(
     A search by text or filter is not counted unless asked by page. Raise TooWide where it reads
     more rows than its time allows.
     """
-    plain = is_plain(query.get("filter"), query.get("ordering", "-id"))
+    plain = is_plain(query.get("filter"), query.get("ordering", "-id"), query.get("q"))
 
     def make(found: ExecutionQuerySet, asked: dict[str, Any], **options: Any) -> dict[str, Any]:
-        is_counted = plain and not asked.get("q")
         return paginate(
             found,
             query,
             key="executions",
             serialize=lambda row: row,
-            counted=is_counted,
+            counted=plain,
             **options,
         )
 
@@ -194,7 +193,8 @@ def read_executions(
         )
 
     bounded = query.get("since") is not None or (wanted is not None and begins(wanted))
-    return read_list(read, advice=advice_for(bounded=bounded), unlimited=is_plain(wanted, name))
+    is_indexed = is_plain(wanted, name, query.get("q"))
+    return read_list(read, advice=advice_for(bounded=bounded), unlimited=is_indexed)
 
 
 def override_of(body: dict[str, Any]) -> Override | None:

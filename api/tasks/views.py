@@ -122,7 +122,7 @@ class TasksView(PunctualView):
                 return file_answer(plain, "tasks", found, query, format_=format_, order=order)
             return paginate(found, query, key="tasks", serialize=lambda row: row, order=order)
 
-        is_indexed = is_plain(query["filter"], query["ordering"])
+        is_indexed = is_plain(query["filter"], query["ordering"], query["q"])
         page = read_list(read, advice=TASKS_ADVICE, unlimited=is_indexed)
         if isinstance(page, HttpResponse):
             return page

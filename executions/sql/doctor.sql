@@ -5,8 +5,10 @@ WHERE name IN ('server_version', 'server_version_num', 'fsync', 'synchronous_com
                'full_page_writes', 'max_connections', 'superuser_reserved_connections')
 
 -- name: connections
--- Counts sessions of clients, of all databases of the server: the limit is the server's.
-SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
+-- Counts sessions of clients, of all databases of the server: the limit is the server's. Of other
+-- roles' sessions a role may see no type; those of the server's own processes have no user.
+SELECT count(*) FROM pg_stat_activity
+WHERE backend_type = 'client backend' OR (backend_type IS NULL AND usesysid IS NOT NULL)
 
 -- name: oldest_transaction
 -- Returns the longest open transaction of another session, which keeps old row versions alive: its

@@ -7,7 +7,7 @@ names are looked up within the same tenant, or in all of them where a command li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
@@ -53,17 +53,21 @@ Condition = Callable[[Any, Scope], Q]
 
 def executions_matching(rows: ExecutionQuerySet, wanted: Filter, scope: Scope) -> ExecutionQuerySet:
     """Return the executions that match."""
-    return _matching(rows.alias(took=TOOK), wanted, scope, _OF_EXECUTIONS)
+    about_tasks, others = _apart(wanted, _ABOUT_TASKS)
+    rows = _whose_task_matches(rows.alias(took=TOOK), about_tasks, scope, _ABOUT_TASKS)
+    return _matching(rows, others, scope, _OF_EXECUTIONS)
 
 
 def tasks_matching(rows: TaskQuerySet, wanted: Filter, scope: Scope) -> TaskQuerySet:
     """Return the tasks that match."""
-    return _matching(rows, wanted, scope, _OF_TASKS)
+    return _matching(rows, wanted.terms, scope, _OF_TASKS)
 
 
 def letters_matching(rows: DeadLetterQuerySet, wanted: Filter, scope: Scope) -> DeadLetterQuerySet:
     """Return the dead letters that match."""
-    return _matching(rows, wanted, scope, _OF_LETTERS)
+    about_tasks, others = _apart(wanted, _ABOUT_TASKS_OF_LETTERS)
+    rows = _whose_task_matches(rows, about_tasks, scope, _ABOUT_TASKS_OF_LETTERS)
+    return _matching(rows, others, scope, _OF_LETTERS)
 
 
 def begins(wanted: Filter) -> bool:
@@ -76,10 +80,16 @@ def begins(wanted: Filter) -> bool:
     )
 
 
+def _apart(wanted: Filter, conditions: Mapping[str, Condition]) -> tuple[list[Term], list[Term]]:
+    """Return the terms that these conditions are for, and the others."""
+    chosen = [term for term in wanted.terms if term.key in conditions]
+    return chosen, [term for term in wanted.terms if term.key not in conditions]
+
+
 def _matching(
-    rows: _Rows, wanted: Filter, scope: Scope, conditions: Mapping[str, Condition]
+    rows: _Rows, terms: Iterable[Term], scope: Scope, conditions: Mapping[str, Condition]
 ) -> _Rows:
-    for term in wanted.terms:
+    for term in terms:
         if term.key is None:
             text = term.values[0].text
             rows = rows.without_text(text) if term.negated else rows.matching(text)
@@ -184,17 +194,28 @@ def _labelled(label: str, scope: Scope) -> Q:
     return Q(id__in=Task.objects.labelled(label).values("id"))
 
 
-def _of_tasks(condition: Condition) -> Condition:
-    """Return the condition that a row's task matches one; deleted tasks, too."""
+def _whose_task_matches(
+    rows: _Rows, terms: list[Term], scope: Scope, conditions: Mapping[str, Condition]
+) -> _Rows:
+    """Return the rows whose task matches all terms; deleted tasks, too.
 
-    def found(wanted: Any, scope: Scope) -> Q:
-        tasks = Task.objects.filter(condition(wanted, scope))
-        if scope.tenant_id is not None:
-            tasks = tasks.filter(tenant_id=scope.tenant_id)
-        few = list(tasks.values_list("id", flat=True)[: _FEW_TASKS + 1])
-        return Q(task_id__in=few if len(few) <= _FEW_TASKS else tasks.values("id"))
+    One statement looks the tasks up, however many terms and values there are.
+    """
+    if not terms:
+        return rows
+    tasks = Task.objects.all()
+    if scope.tenant_id is not None:
+        tasks = tasks.filter(tenant_id=scope.tenant_id)
+    if all(term.negated for term in terms):
+        unwanted = (_any(term, scope, conditions[str(term.key)]) for term in terms)
+        return rows.exclude(task_id__in=_few(tasks.filter(reduce(or_, unwanted))))
+    return rows.filter(task_id__in=_few(_matching(tasks, terms, scope, conditions)))
 
-    return found
+
+def _few(tasks: TaskQuerySet) -> Any:
+    """Return the ids of tasks: few as they are, more as a subquery."""
+    few = list(tasks.values_list("id", flat=True)[: _FEW_TASKS + 1])
+    return few if len(few) <= _FEW_TASKS else tasks.values("id")
 
 
 def _host(text: str, scope: Scope) -> Q:
@@ -223,10 +244,11 @@ def _http_cause(wanted: Range, scope: Scope) -> Q:
     return Q(error_signature__in=[_HTTP_CAUSE.format(status) for status in found])
 
 
+#: Fields of executions, and of dead letters, that are those of their tasks.
+_ABOUT_TASKS: Mapping[str, Condition] = {"task": _name, "label": _labelled}
+_ABOUT_TASKS_OF_LETTERS: Mapping[str, Condition] = {**_ABOUT_TASKS, "host": _host}
 _OF_EXECUTIONS: Mapping[str, Condition] = {
     "status": _upper("status"),
-    "task": _of_tasks(_name),
-    "label": _of_tasks(_labelled),
     "host": _host,
     "pool": _pool,
     "worker": _worker,
@@ -250,9 +272,6 @@ _OF_TASKS: Mapping[str, Condition] = {
     "created": _times("created_at"),
 }
 _OF_LETTERS: Mapping[str, Condition] = {
-    "task": _of_tasks(_name),
-    "label": _of_tasks(_labelled),
-    "host": _of_tasks(_host),
     "cause": _text("error_signature"),
     "http": _http_cause,
     "error": _text("error_code"),

@@ -25,17 +25,13 @@ class Kind:
     examples: tuple[str, ...] = ()
 
 
-def _text(text: str) -> str:
-    return text
-
-
 def _without_pattern(text: str) -> str:
     if "*" in text:
         raise ValueError("This field takes no *; give the whole text.")
     return text
 
 
-TEXT = Kind("a text; `*` is any text", _text)
+TEXT = Kind("a text; `*` is any text", values.pattern)
 EXACT = Kind("a text", _without_pattern)
 CHOICE = Kind("one of its words", str.lower)
 NUMBER = Kind(

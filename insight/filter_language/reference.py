@@ -10,6 +10,7 @@ from typing import Any
 
 from insight.filter_language.fields import VOCABULARIES, Vocabulary
 from insight.filter_language.tokens import MAX_LENGTH, MAX_TERMS, MAX_VALUES
+from insight.filter_language.values import MOST_STARS
 from insight.list_budget import BUDGET_MS
 from insight.list_orders import DEAD_LETTER_ORDERS, EXECUTION_ORDERS, INDEXED, TASK_ORDERS
 
@@ -29,7 +30,7 @@ status:failed,retrying task:"nightly*" label:team:billing http:5xx attempt:>3 -l
 - `"…"` holds spaces, commas and colons; in it `\\"` is a quote and `\\\\` a backslash.
 - A word without a key is looked for as text; in quotes, with its spaces.
 - Of what has an order: `3`, `>3`, `>=3`, `<3`, `<=3`, `2..5` with both ends, `2..` and `..5`.
-- In texts `*` is any text. Without one, the whole text is compared.
+- In texts `*` is any text, up to {MOST_STARS} times. Without one, the whole text is compared.
 - A filter has at most {MAX_LENGTH} characters, {MAX_TERMS} terms and {MAX_VALUES} values.
 
 An unknown field or value is refused with its position and the nearest known word. Other parameters

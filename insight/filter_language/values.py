@@ -32,6 +32,8 @@ _MILLISECONDS = {
     "w": 604_800_000.0,
 }
 _DAY = timedelta(days=1)
+#: Each one of a pattern multiplies what PostgreSQL tries; it refuses hundreds as too complex.
+MOST_STARS = 10
 #: Days by their names, counted from today in UTC.
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 #: A relative time is at most a century away.
@@ -155,10 +157,17 @@ def read_times(text: str) -> Range:
     return Range(found.low, found.high, below=True)
 
 
+def pattern(text: str) -> str:
+    """Read a text in which ``*`` is any text."""
+    if text.count("*") > MOST_STARS:
+        raise ValueError(f"A text has at most {MOST_STARS} *.")
+    return text
+
+
 def host(text: str) -> str:
     """Read ``host`` or ``host:port`` in any spelling; with ``*`` it is a pattern."""
     if "*" in text:
-        return text.lower()
+        return pattern(text).lower()
     try:
         return read_name(text)
     except HostError:

@@ -9,6 +9,7 @@ import pytest
 from dashboard.chosen_rows import acts_on_all, bulk_filters
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, BulkJobItem
+from insight import list_budget
 from shared.exceptions import InvalidInput
 from tests.factories import make_dead_letter, make_execution, once
 
@@ -102,6 +103,17 @@ def test_a_job_over_all_rows_needs_no_filter(browser, alpha):
     assert (page.context["filters_text"], page.context["scope"].count) == ("{}", 1)
     assert 'name="all" value="1"' in page.text
     assert list(BulkJobItem.objects.values_list("item_id", flat=True)) == [letter.pk]
+
+
+def test_a_count_that_takes_too_long_is_left_out(browser, alpha, monkeypatch):
+    def take_too_long(milliseconds, read):
+        raise list_budget.OutOfTime
+
+    monkeypatch.setattr(list_budget, "within", take_too_long)
+
+    answer = browser(alpha).get("/bulk-jobs/count?kind=executions&query=window%3Dany")
+
+    assert (answer.status_code, answer.text) == (200, "")
 
 
 def test_a_count_is_for_operators(browser, alpha):

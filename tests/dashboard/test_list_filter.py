@@ -38,6 +38,15 @@ def test_the_bounds_of_an_address_are_terms_of_its_text():
     assert not found.wanted.terms
 
 
+def test_the_last_moment_of_the_calendar_stays_a_parameter():
+    last = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+
+    found = read(until=last)
+
+    assert found.text == ""
+    assert "until" not in found.replaced
+
+
 def test_a_parameter_that_no_term_can_say_stays_one():
     query = {"filter": None, "owner": "a*", "type": "RECURRING", "label": "team:a b"}
     found = list_filter.read_filter(query, TASKS)
@@ -132,6 +141,7 @@ def test_a_list_that_takes_too_long_offers_smaller_windows(monkeypatch: pytest.M
     tasks = list_filter.read_filter({"filter": "x"}, TASKS)
 
     assert found.read(dict, order="-id", none={"rows": []}) == {"rows": []}
+    assert read(q="x").read(dict, order="-id", none={"rows": []}) == {"rows": []}
     assert tasks.read(dict, order="-created_at", none={}) == {}
     assert "over two seconds" in found.error
     assert [text for _, text in found.narrower] == [

@@ -14,6 +14,7 @@ from executions.loop.clocks import database_now
 from executions.ownership.partitions import Partitions
 from insight import installation
 from shared.conf import conf
+from shared.sql import rows
 from tests.factories import daily, make_task, make_tenant
 from tests.support.beats import beat
 from tests.support.closed_redis import closed_redis
@@ -69,6 +70,19 @@ def test_the_bundle_has_processes_by_their_names_without_hosts():
     assert found["schedulers"][0]["live"]
     assert found["redis"]["version"]
     assert int(found["database"]["server_version_num"]) >= 180000
+
+
+def test_sessions_of_other_roles_are_counted_by_a_role_that_may_not_look_into_them():
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE looker")
+        cursor.execute("SET LOCAL ROLE looker")
+        try:
+            [(used,)] = rows("doctor/connections")
+        finally:
+            cursor.execute("SET LOCAL ROLE none")
+
+    # At least the session of this test, which belongs to another role.
+    assert used >= 1
 
 
 def test_a_redis_that_is_away_leaves_the_rest(monkeypatch):

@@ -292,8 +292,9 @@ def test_a_list_that_takes_too_long_is_refused_with_advice(
 
     monkeypatch.setattr(list_budget, "within", take_too_long)
 
-    answer = client.get(f"{URL}?filter=delay:>1s")
+    for query in ("filter=delay:>1s", "q=x", "ordering=due_at"):
+        answer = client.get(f"{URL}?{query}")
 
-    assert problem(answer) == (400, "window_too_wide")
-    assert "scheduled:-24h" in answer.json()["detail"]
+        assert problem(answer) == (400, "window_too_wide")
+        assert "scheduled:-24h" in answer.json()["detail"]
     assert client.get(URL).status_code == 200

@@ -65,6 +65,9 @@ OF_EXECUTIONS = (
     ("label:team", "slow down"),
     ("label:team:billing", "slow"),
     ("label:team -label:test", "down"),
+    ("-label:test,team:other", "waits"),
+    ("-task:slow -label:team:other", "waits"),
+    ("task:s*,d* -task:down", "slow"),
     ("host:API.example.com", "slow"),
     ("host:*.example.com*", "slow down"),
     ("-host:api.example.com", "down waits"),
@@ -185,6 +188,16 @@ def test_where_hosts_may_not_be_seen_a_worker_is_found_by_its_substitute_alone(
         found = [count(f"worker:{text}") for text in (substitute, OURS, "worker@*", "mine", "m*")]
 
     assert found == [1, 0, 0, 1, 1]
+
+
+def test_tasks_are_looked_up_in_one_statement(alpha: Tenant, django_assert_num_queries: Any):
+    fill(alpha, alpha)
+    text = "task:s*,d?wn,a*b label:team,test -label:x,y -task:z*z"
+    scope = Scope(alpha.id, database_now())
+
+    for wanted, statements in ((text, 2), ("-label:x,y -task:z*z", 2), ("status:failed", 1)):
+        with django_assert_num_queries(statements):
+            list(executions_matching(Execution.objects.all(), parse(wanted, EXECUTIONS), scope))
 
 
 def test_a_command_without_a_tenant_finds_the_tasks_of_all(alpha: Tenant, beta: Tenant):

@@ -89,6 +89,8 @@ def test_times_are_ranges_without_their_end(text: str, low: str | None, high: st
         (values.moments, "9999-12-31", "no time"),
         (values.moments, "-99999999d", "century"),
         (values.host, "exa mple", "no host"),
+        (values.host, "*." * 11, "at most 10"),
+        (values.pattern, "*a" * 11, "at most 10"),
     ],
 )
 def test_what_is_no_value_is_refused_with_an_example(read, text: str, words: str):
