@@ -110,6 +110,7 @@ class Plans:
                 "time_checks",
                 "timing_targets",
                 "alert_rules",
+                "maintenance_windows",
                 "task_reads",
             )
             for name, text in load(stage).items()
