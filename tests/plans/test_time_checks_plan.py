@@ -21,6 +21,7 @@ from notifications.time_checks.installation import Troubles
 from shared.ids import new_id
 from shared.sql import rows
 from tasks.models import Task
+from tenants.models import Tenant
 from tests.factories import make_task, make_tenant, once, prepare
 from tests.notifications.cast import begin
 from tests.support.beats import beat
@@ -40,7 +41,7 @@ _CHECKS = (
 
 
 @pytest.fixture
-def much_waits() -> None:
+def much_waits() -> Tenant:
     tenant = make_tenant("Alpha")
     for _ in range(10):
         make_task(tenant, once(targets={"start_within_seconds": 5}))
@@ -48,10 +49,11 @@ def much_waits() -> None:
     multiply()
     begin()
     beat("w1")
+    return tenant
 
 
 @pytest.mark.parametrize("emptied", [False, True])
-def test_a_pass_reads_no_large_table_whole(plans: Any, much_waits: None, emptied: bool):
+def test_a_pass_reads_no_large_table_whole(plans: Any, much_waits: Tenant, emptied: bool):
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE open_executions")
     if emptied:
@@ -67,7 +69,7 @@ def test_a_pass_reads_no_large_table_whole(plans: Any, much_waits: None, emptied
     )
 
 
-def test_what_ended_lately_is_read_of_the_tenants_asked_for(plans: Any, much_waits: None):
+def test_what_ended_lately_is_read_of_the_tenants_asked_for(plans: Any, much_waits: Tenant):
     tenant = Task.objects.values_list("tenant_id", flat=True).first()
 
     with plans() as found:
@@ -77,7 +79,7 @@ def test_what_ended_lately_is_read_of_the_tenants_asked_for(plans: Any, much_wai
 
 
 def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
-    plans: Any, much_waits: None
+    plans: Any, much_waits: Tenant
 ):
     events = [
         Recorded(new_id(), one.tenant_id, SUCCEEDED, one.id, one.task_id, None, one.due_at)
@@ -91,9 +93,8 @@ def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
     found.check("time_checks/tenants_with_targets", "timing_targets/start_targets")
 
 
-def test_targets_are_counted_and_read_by_their_keys(plans: Any, much_waits: None):
-    now = database_now()
-    waiting = Execution.objects.filter(status="PENDING")
+def test_targets_are_counted_and_read_by_their_keys(plans: Any, much_waits: Tenant):
+    now, waiting = database_now(), Execution.objects.filter(tenant_id=much_waits.pk)
     ends = [Ended(one.id, one.tenant_id, one.task_id, now) for one in waiting[:100]]
     others = [new_id() for _ in range(40)]
     days = [now.date() - timedelta(days=number) for number in range(30)]
@@ -110,8 +111,8 @@ def test_targets_are_counted_and_read_by_their_keys(plans: Any, much_waits: None
 
     with plans() as found:
         count_targets(ends)
-        assert task_targets(ends[0].tenant_id)
-        assert task_targets(ends[0].tenant_id, ends[0].task_id)
+        assert task_targets(much_waits.pk)
+        assert task_targets(much_waits.pk, ends[0].task_id)
 
     found.check(
         *("timing_targets/targets", "objectives/add_targets", "objective_reads/targets_of"),
