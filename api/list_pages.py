@@ -7,7 +7,8 @@ parameters; their place within a list (``cursor``, ``page``, ``limit``) is no pa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.http import QueryDict
@@ -16,7 +17,9 @@ from api.protocol.lists import ordering
 from api.protocol.pagination import LIST_PARAMETERS
 from api.protocol.query import Parameter, choice, choices, instant, read_query, text, uuid
 from executions.choices import Status
-from insight.filter_language.tokens import MAX_LENGTH
+from insight.filter_language.fields import VOCABULARIES
+from insight.filter_language.terms import Filter, parse
+from insight.filter_language.tokens import MAX_LENGTH, FilterError
 from insight.list_filters import DUE, ENDED
 from insight.list_orders import DEAD_LETTER_ORDERS, EXECUTION_ORDERS, TASK_ORDERS
 from shared.exceptions import FieldError, InvalidInput
@@ -65,6 +68,12 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 SHOWN: Mapping[str, tuple[str, ...]] = {
     "executions": ("time", "start_delay", "duration", "attempt", "http_status", "worker"),
     "tasks": ("schedule", "next", "runs"),
+}
+#: List -> its orders, by their names.
+ORDERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    SavedList.EXECUTIONS: EXECUTION_ORDERS,
+    SavedList.TASKS: TASK_ORDERS,
+    SavedList.DEAD_LETTERS: DEAD_LETTER_ORDERS,
 }
 _FILTER = {"filter": text(max_length=MAX_LENGTH)}
 _DENSITY = choice(*DENSITIES, default="comfortable")
@@ -116,8 +125,8 @@ PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
 def read_saved_query(of: str, given: str) -> str:
     """Return a query as views keep it: without blanks and places; raise InvalidInput.
 
-    It may begin with a question mark. Unknown parameters and values that the list would refuse
-    are errors of the field ``query``.
+    It may begin with a question mark. Unknown parameters, and values and filters that the list
+    would refuse, are errors of the field ``query``.
     """
     parts = without_place(given)
     if of not in PARAMETERS:
@@ -126,11 +135,34 @@ def read_saved_query(of: str, given: str) -> str:
     for name, value in parts:
         query.appendlist(name, value)
     try:
-        read_query(query, PARAMETERS[of])
+        filter_of(of, read_query(query, PARAMETERS[of]))
     except InvalidInput as error:
         message = " ".join(f"{one.pointer.lstrip('?')}: {one.message}" for one in error.errors)
         raise InvalidInput([FieldError("#/query", "invalid", message)], message) from error
     return urlencode(parts)
+
+
+def filter_of(of: str, query: Mapping[str, Any]) -> Filter:
+    """Return the filter among a list's parameters; raise InvalidInput.
+
+    Pages read it apart from the parameters, because they show a wrong one beside its error.
+    """
+    try:
+        return parse(query["filter"] or "", VOCABULARIES[of])
+    except FilterError as error:
+        raise InvalidInput([FieldError("?filter", "invalid", str(error))], str(error)) from error
+
+
+def since_of(query: Mapping[str, Any], now: datetime, *, begins: bool = False) -> datetime | None:
+    """Return the beginning of the window of a list of executions; None for any time.
+
+    ``begins``: whether its filter says from when on.
+    """
+    if begins or query["due"] or query["ended"] or query["series"]:
+        found: datetime | None = query["since"]
+        return found
+    span: timedelta | None = WINDOWS[query["window"]][1]
+    return query["since"] or (None if span is None else now - span)
 
 
 def without_place(query: str) -> list[tuple[str, str]]:

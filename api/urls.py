@@ -13,6 +13,7 @@ _FOLDERS = (
     "bulk_jobs",
     "erasures",
     "encryption_keys",
+    "calendar_feeds",
     "calendars",
     "secrets",
     "saved_views",

@@ -5,7 +5,8 @@ neither. Told are the means of each kind of process and stage, and the differenc
 interval, of Student's t. The other checkout has its own environment (``make setup-dev``).
 Run: ``python -m bench.costs_beside --other ../before`` (``--pairs 10 --count 30000``); with
 ``--tenants 100`` the work is spread over tenants, where the other checkout knows that option, too.
-With ``--other . --traces 0.01`` it is the cost of recording that share of all traces.
+With ``--other . --traces 0.01`` it is the cost of recording that share of all traces; with
+``--metrics-off`` in place of ``--other``, that of metrics, and of both with ``--traces``, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import command_line, report
+from bench import command_line, metrics_off, report
 from bench.installation import CHECKOUT, InstallationError
 from bench.peers.figures import TARGET
 from bench.trace_sink import trace_sink
@@ -110,7 +111,11 @@ def lines_of(found: Sequence[Difference]) -> list[str]:
 def options(arguments: list[str]) -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(prog="python -m bench.costs_beside", description=__doc__)
-    parser.add_argument("--other", type=Path, required=True, help="the other checkout")
+    other = parser.add_mutually_exclusive_group(required=True)
+    other.add_argument("--other", type=Path, help="the other checkout")
+    other.add_argument(
+        "--metrics-off", action="store_true", help="beside this commit without its metrics"
+    )
     parser.add_argument("--pairs", type=int, choices=sorted(_T95), default=10)
     parser.add_argument("--count", type=command_line.above_zero, default=30_000)
     parser.add_argument("--tenants", type=command_line.above_zero, default=1)
@@ -161,12 +166,19 @@ def require_tenants(checkout: Path) -> None:
 def main(arguments: list[str]) -> int:
     """Run the pairs and publish; InstallationError when a run could not come to its end."""
     chosen = options(arguments)
-    places = {"other": chosen.other.resolve(), "here": CHECKOUT}
-    if chosen.tenants > 1:
-        # Before the first pair, not after its first half.
-        require_tenants(places["other"])
-    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in places}
     with ExitStack() as stack:
+        if chosen.metrics_off:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            # The servers of a run by root belong to another account, which reads the copy.
+            scratch.chmod(0o755)
+            other = metrics_off.copy_to(scratch / "without-metrics")
+        else:
+            other = chosen.other.resolve()
+        places = {"other": other, "here": CHECKOUT}
+        if chosen.tenants > 1:
+            # Before the first pair, not after its first half.
+            require_tenants(other)
+        runs: dict[str, list[dict[str, Any]]] = {name: [] for name in places}
         traces: dict[str, dict[str, str]] = {}
         if chosen.traces is not None:
             traces["here"] = stack.enter_context(trace_sink()).environment(chosen.traces)
@@ -187,11 +199,13 @@ def publish(runs: Mapping[str, Sequence[Mapping[str, Any]]], chosen: argparse.Na
         "tenants": chosen.tenants,
         "pairs": chosen.pairs,
         "traces": chosen.traces,
+        "metrics_off": chosen.metrics_off,
         "commits": commits,
         "differences": [asdict(one) for one in found],
     }
     of = f"{chosen.count}, tenants: {chosen.tenants}"
-    head = f"{chosen.pairs} pairs of {of}: {commits['other']} beside {commits['here']}"
+    without = " without metrics" if chosen.metrics_off else ""
+    head = f"{chosen.pairs} pairs of {of}: {commits['other']}{without} beside {commits['here']}"
     report.publish("costs-beside", figures, [head, *lines_of(found)], chosen)
 
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, cast
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -33,6 +33,7 @@ from api.protocol.outages import is_outage
 from api.protocol.problems import log_refusal
 from api.protocol.trace import trace_id_of
 from dashboard.live_parts import HAVE
+from dashboard.process_rights import FOR_OPERATORS, runs_processes, sees_processes
 from dashboard.readings import note_reading
 from dashboard.sent_forms import (
     answer_script,
@@ -61,8 +62,6 @@ ZONE_COOKIE, CLOCK_COOKIE, THEME_COOKIE = "punctual_zone", "punctual_clock", "pu
 _MAX_NEXT = 2000
 #: Fields that are no part of the change that a form asks for.
 _NO_ASK = ("csrfmiddlewaretoken",)
-#: What staff need to see processes, in the admin and in the console.
-_OF_PROCESSES = ("executions.view_schedulernode", "executions.view_workerminute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +153,10 @@ def own_page(view: View) -> View:
     return shown
 
 
-def action(role: str = Role.OPERATOR) -> Callable[[Act], View]:
+def action(role: str = Role.OPERATOR, *, of_installation: bool = False) -> Callable[[Act], View]:
     """Wrap a change ``(request, **captured) -> Done``: POST only, at most once per form.
 
+    A change ``of_installation`` is for those who may act on its processes.
     The change runs in one durable transaction, under the form's ``form_key``. A refusal becomes a
     message on the page of the form.
     """
@@ -166,7 +166,8 @@ def action(role: str = Role.OPERATOR) -> Callable[[Act], View]:
         def done(request: HttpRequest, **captured: Any) -> HttpResponse:
             if request.method != "POST":
                 return HttpResponseNotAllowed(["POST"])
-            answer = _guarded(request, role, lambda: _act(request, act, captured))
+            run = partial(_act, request, act, captured, of_installation)
+            answer = _guarded(request, role, run)
             return answer_script(answer) if is_by_script(request) else answer
 
         return done
@@ -247,15 +248,10 @@ def _guarded(
 @contextmanager
 def _sight_of(request: HttpRequest, visitor: Visitor | None) -> Iterator[None]:
     """Show the payloads that the member may see, and processes to operators."""
-    processes = conf().processes_public or _sees_processes(cast(User, request.user))
+    processes = conf().processes_public or sees_processes(cast(User, request.user))
     payloads = visitor is not None and visitor.membership.sees_payloads
     with sight(payloads), process_sight.sight(processes):
         yield
-
-
-def _sees_processes(user: User) -> bool:
-    """Return whether a person may see processes in the admin, too: staff need the permissions."""
-    return user.is_superuser or (user.is_staff and user.has_perms(_OF_PROCESSES))
 
 
 def _without_tenant(request: HttpRequest) -> HttpResponse:
@@ -356,7 +352,11 @@ def _zone_of(request: HttpRequest) -> AbstractContextManager[None]:
     return timezone.override(zone)
 
 
-def _act(request: HttpRequest, act: Act, captured: dict[str, Any]) -> HttpResponse:
+def _act(
+    request: HttpRequest, act: Act, captured: dict[str, Any], of_installation: bool
+) -> HttpResponse:
+    if of_installation and not runs_processes(cast(User, request.user)):
+        return refuse(request, 403, "Not allowed", FOR_OPERATORS)
     back = _way_back(request)
 
     def run() -> HttpResponse:

@@ -36,6 +36,7 @@ _INNER_PAGES = {
     "concurrency_keys": "executions",
     "erasure": "usage",
     "erasures": "usage",
+    "demo": "system",
     "maintenance": "alerts",
     "maintenance_new": "alerts",
     "shares": "usage",

@@ -51,7 +51,7 @@ _LISTS = (
     Key("Enter", "", "Open the row"),
     Key("x", "select", "Select the row"),
     Key("X", "select_range", "Select all rows from the last selected one"),
-    Key("a", "select_all", "Select all rows"),
+    Key("a", "select_all", "Select all that match, or all rows of the page"),
     Key(".", "row_actions", "Actions of the row"),
     Key("[", "press", "Newer page"),
     Key("]", "press", "Older page"),

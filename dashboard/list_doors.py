@@ -9,15 +9,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from api.list_pages import COLUMNS, SHOWN, WINDOWS, without_place
+from api.list_pages import COLUMNS, ORDERS, SHOWN, without_place
 from dashboard.access import ConsoleRequest
+from dashboard.chosen_rows import acts_on_all
 from dashboard.listing import PAGE_ROWS
+from insight.list_orders import leaves_out_rows
 from shared.conf import conf
 from shared.instants import format_instant
 from tenants.choices import SavedList
@@ -47,8 +49,6 @@ _FILTERS = {
 
 #: The orders of calls and commands unless asked.
 _USUAL = {"executions": "-id", "tasks": "-created_at", "dead_letters": "-created_at"}
-#: Filters that bulk jobs do not know.
-_NOT_OF_BULK = ("filter", "series", "concurrency_key", "due", "ended", "destination")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,19 @@ class Look:
     command: str
     #: Whether a bulk job can take all rows of the list.
     acts_on_all: bool
+    #: Whether rows without a value in the column that sorts the list are left out.
+    leaves_out: bool
 
 
 def look_of(
-    request: ConsoleRequest, of: str, query: Mapping[str, Any], *, since: datetime | None = None
+    request: ConsoleRequest,
+    of: str,
+    query: Mapping[str, Any],
+    *,
+    now: datetime,
+    since: datetime | None = None,
 ) -> Look:
-    """Return the look of a list; ``since`` is the beginning of its window."""
+    """Return the look of a list now; ``since`` is the beginning of its window."""
     wanted = query.get("columns") or SHOWN.get(of, ())
     offered = COLUMNS.get(of, {})
     in_order = [*dict.fromkeys(name for name in wanted), *(n for n in offered if n not in wanted)]
@@ -97,22 +104,11 @@ def look_of(
         kept=tuple(kept),
         file=reverse(f"dashboard:{of}_file"),
         query=urlencode(parts),
-        acts_on_all=not any(query.get(name) for name in _NOT_OF_BULK),
+        acts_on_all=acts_on_all(of, urlencode(parts), now),
+        leaves_out=leaves_out_rows(ORDERS[of][query["ordering"]]),
         call="" if _has_no_call(of, query) else _call(of, query, filters),
         command="" if _has_no_call(of, query) else _command(request, of, query, filters),
     )
-
-
-def since_of(query: Mapping[str, Any], now: datetime, *, begins: bool = False) -> datetime | None:
-    """Return the beginning of the window of a list of executions; None for any time.
-
-    ``begins``: whether its filter says from when on.
-    """
-    if begins or query["due"] or query["ended"] or query["series"]:
-        found: datetime | None = query["since"]
-        return found
-    span: timedelta | None = WINDOWS[query["window"]][1]
-    return query["since"] or (None if span is None else now - span)
 
 
 def _has_no_call(of: str, query: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from insight.filter_language.terms import Filter, parse
 from insight.filter_language.tokens import MAX_LENGTH, FilterError, quoted
 from insight.list_budget import TooWide, read_list
 from insight.list_orders import is_plain
+from shared.instants import format_instant
 
 #: Of pages with a filter; ``add`` and ``value`` are the form that adds a term to it.
 PARAMETERS: Mapping[str, Parameter] = {
@@ -29,6 +30,8 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 #: Older parameters whose values the filter can say by the field of the same name.
 _SAID_BY_FIELDS = ("status", "type", "owner", "label")
+#: Older parameters that bound the times of a list, and the comparison that says the same.
+_SAID_BY_TIMES = (("since", ">="), ("until", "<"))
 #: What a new filter never keeps of the URL: the form's fields, and the place in the list.
 _NEVER_KEPT: tuple[str, ...] = ("filter", "add", "value", "cursor", "page")
 #: What a page shows in place of rows that it does not read.
@@ -138,6 +141,10 @@ def read_filter(query: Mapping[str, Any], vocabulary: Vocabulary) -> ListFilter:
         words = ",".join(quoted(word) for word in ([given] if isinstance(given, str) else given))
         with suppress(FilterError):  # A parameter that no term can say stays one.
             box, replaced = box.and_text(f"{name}:{words}"), (*replaced, name)
+    for name, sign in _SAID_BY_TIMES:
+        if query.get(name) and "scheduled" in vocabulary.fields:
+            term = f"scheduled:{sign}{format_instant(query[name])}"
+            box, replaced = box.and_text(term), (*replaced, name)
     if query.get("q"):
         box, replaced = box.and_free_text(query["q"]), (*replaced, "q")
     return ListFilter(vocabulary, wanted, box, box.text, replaced=replaced)
@@ -146,13 +153,18 @@ def read_filter(query: Mapping[str, Any], vocabulary: Vocabulary) -> ListFilter:
 def added(request: HttpRequest, query: Mapping[str, Any], found: ListFilter) -> HttpResponse | None:
     """Return the way to the list with the term that the form adds; None where it adds none.
 
-    A value that cannot be read becomes the error of the filter.
+    Values are separated by commas and may hold spaces. A value that cannot be read, or that makes
+    the filter too long, becomes the error of the filter.
     """
-    if not query["add"] or not query["value"] or found.error:
+    value = query["value"]
+    if not query["add"] or not value or found.error:
         return None
-    term = f"{query['add']}:{query['value']}"
+    if '"' not in value:
+        value = ",".join(quoted(part.strip()) for part in value.split(","))
+    term = f"{query['add']}:{value}"
     try:
         wanted = found.box.and_text(term)
+        parse(wanted.text, found.vocabulary)
     except FilterError as error:
         found.error, found.position = f"{term!r}: {error}", error.position
         return None

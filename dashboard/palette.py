@@ -65,6 +65,8 @@ _INNER = (
     _Inner("event_subscriptions", "Event subscriptions", "bell", "webhooks feed"),
     _Inner("alert_rules", "Alert rules", "bell", "conditions thresholds"),
     _Inner("channels", "Channels", "bell", "slack webhook pager notifications"),
+    _Inner("forecast_month", "Month", "grid", "calendar runs by day"),
+    _Inner("forecast_feeds", "Calendar feeds", "calendar", "ical subscribe"),
     _Inner("calendars", "Calendars", "calendar", "holidays ical windows"),
     _Inner("secrets", "Secrets", "key", "credentials passwords"),
     _Inner("quotas", "Quotas", "gauge", "limits tier"),

@@ -48,6 +48,7 @@ class Views:
     unknown: tuple[str, ...]
     #: Whether the visitor may change the open view.
     may_change: bool
+    #: The address of the whole list, whichever view it opens by itself.
     without_url: str
 
 
@@ -80,6 +81,7 @@ def views_of(request: ConsoleRequest, of: str) -> Views:
         [part for part in without_place(request.GET.urlencode()) if part[0] in PARAMETERS[of]]
     )
     unknown = unknown_parameters(current) if current else []
+    opens_one = default_view(found) is not None
     kept = [
         part for part in without_place(current.query if current else "") if part[0] not in unknown
     ]
@@ -91,7 +93,7 @@ def views_of(request: ConsoleRequest, of: str) -> Views:
         is_changed=current is not None and sorted(kept) != sorted(without_place(query)),
         unknown=tuple(unknown),
         may_change=current is not None and (current.member_id is not None or visitor.may_operate),
-        without_url=f"{reverse(f'dashboard:{of}')}?saved={NO_VIEW}",
+        without_url=reverse(f"dashboard:{of}") + (f"?saved={NO_VIEW}" if opens_one else ""),
     )
 
 

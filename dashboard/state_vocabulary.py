@@ -82,8 +82,16 @@ CIRCUIT_LOOKS: Mapping[str, Look] = {
     "open": Look("circuit open", "octagon", "failed"),
     "half_open": Look("circuit half open", "hourglass", "retrying"),
 }
+#: Of a worker.
+WORKER_LOOKS: Mapping[str, Look] = {
+    "live": Look("live", "tick", "succeeded"),
+    "quiet": Look("quiet", "bars", "paused"),
+    "draining": Look("draining", "hourglass", "retrying"),
+    "lost": Look("lost", "unplugged", "failed"),
+}
 LOOKS: Mapping[str, Look] = {
     **CIRCUIT_LOOKS,
+    **WORKER_LOOKS,
     **TASK_LOOKS,
     **ATTEMPT_LOOKS,
     **JOB_LOOKS,

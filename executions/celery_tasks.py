@@ -10,7 +10,7 @@ from uuid import UUID
 
 import redis
 from celery import shared_task
-from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.db import DatabaseError
 
@@ -36,6 +36,7 @@ from executions.housekeeping import stage as housekeeping
 from executions.ledger.days import day_of, make_kept_days
 from executions.loop.clocks import database_now
 from executions.resealing import passes as resealing
+from executions.worker_intake import Intake
 from shared.exceptions import Unavailable
 from tasks.quotas import recount_some
 from tenants.quotas import counters
@@ -182,6 +183,13 @@ def start_loop(**_: object) -> None:
         log.critical("worker_loop.not_started", exc_info=True)
         raise SystemExit(1) from error
     _loop = loop
+
+
+@worker_ready.connect
+def read_queues(sender: Any, **_: object) -> None:
+    """Let operators make this worker leave its queues to others."""
+    if _loop is not None:
+        _loop.read_queues_by(Intake(sender).set)
 
 
 @worker_shutting_down.connect

@@ -84,13 +84,18 @@ def is_plain(wanted: Filter | None, order: str) -> bool:
     return order in INDEXED and (wanted is None or not wanted.terms)
 
 
+def leaves_out_rows(order: tuple[str, ...]) -> bool:
+    """Return whether rows without a value in its column have no place in the order."""
+    return order[0].lstrip("-") in _MAY_BE_EMPTY
+
+
 def in_order(rows: _Rows, order: tuple[str, ...]) -> _Rows:
     """Return the rows that have a place in the order, with the columns that it needs."""
     column = order[0].lstrip("-")
     found: Any = rows
     if column in _COMPUTED:
         found = found.annotate(**{column: _COMPUTED[column]})
-    if column in _MAY_BE_EMPTY:
+    if leaves_out_rows(order):
         found = found.filter(**{f"{column}__isnull": False})
     ordered: _Rows = found
     return ordered

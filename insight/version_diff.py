@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -25,7 +25,12 @@ from tasks.revisions import own_revisions, read_readable, readable_version
 _AROUND = 3
 #: Lines of each version that are compared; a payload may be longer.
 MOST_LINES = 3_000
+#: Lines between the first and the last difference in which equal ones are looked for, which takes
+#: time with the square of their number: the lines of a longer stretch count as changed.
+_MOST_ALIGNED = 1_000
 SAME, CHANGED, LEFT_OUT = "same", "changed", "left_out"
+#: What happens to the lines of a stretch of each version.
+_Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def _lines_of(revision: TaskRevision, masked: Sequence[str]) -> list[str]:
 
 
 def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
-    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    found = _opcodes(old, new)
     for place, (tag, low, high, other_low, other_high) in enumerate(found):
         if tag == "equal":
             is_first, is_last = place == 0, place == len(found) - 1
@@ -81,6 +86,30 @@ def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
         else:
             pairs = zip_longest(old[low:high], new[other_low:other_high])
             yield from (Line(CHANGED, was, now) for was, now in pairs)
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[_Opcode]:
+    """Return how the old lines become the new ones, as difflib tells it, in bounded time."""
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    low, other_low = len(old) - tail, len(new) - tail
+    middle = _aligned(old[head:low], new[head:other_low])
+    found: list[_Opcode] = [("equal", 0, head, 0, head)] if head else []
+    found += [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in middle]
+    return found + ([("equal", low, len(old), other_low, len(new))] if tail else [])
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many lines at the beginning are equal."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((place for place, (was, now) in pairs if was != now), min(len(old), len(new)))
+
+
+def _aligned(old: Sequence[str], new: Sequence[str]) -> Sequence[_Opcode]:
+    if max(len(old), len(new)) > _MOST_ALIGNED:
+        return [("replace", 0, len(old), 0, len(new))]
+    # Its heuristic leaves lines out that are very frequent, which would take long: brackets, zeros.
+    return SequenceMatcher(None, old, new, autojunk=True).get_opcodes()
 
 
 def _equal(lines: Sequence[str], *, head: bool, tail: bool) -> Iterator[Line]:

@@ -49,7 +49,7 @@ _BOOTSTRAP_ONLY = ("BOOTSTRAP_API_KEY", "ADMIN_PASSWORD")
 _WEB_ONLY = ("JWT_ISSUERS", "METRICS_TOKEN", "OIDC_PROVIDERS")
 _ADDRESSES = ("DATABASE_URL", "LOOPS_DATABASE_URL", "REDIS_URL", "WEB_DATABASE_URL")
 #: One-time commands, which change the schema or roles: they alone get the owner's address.
-_AS_OWNER = ("migrate", "bootstrap")
+_AS_OWNER = ("migrate", "bootstrap", "demo")
 _WITHOUT_DATABASE = ("worker", "receiver")
 _HANDLERS_POOL = HANDLER_TARGET_DEFAULTS["pool"]
 _COMMANDS_POOL = COMMAND_TARGET_DEFAULTS["pool"]
@@ -75,6 +75,7 @@ class UpOptions:
     handlers: bool = False
     commands: bool = False
     receiver: bool = True
+    demo: bool = False
 
     @property
     def public_url(self) -> str:
@@ -127,6 +128,7 @@ def read_options() -> UpOptions:
         handlers=bool(env.words("HANDLER_MODULES")),
         commands=bool(env.programs("ALLOWED_COMMANDS")),
         receiver=env.boolean("TEST_RECEIVER", True),
+        demo=env.boolean("DEMO", False),
     )
 
 
@@ -153,6 +155,11 @@ def make_stages(options: UpOptions, servers: dict[str, EmbeddedServer]) -> list[
         Stage(
             "bootstrap",
             commands=[Command(plan.spec("bootstrap", "bootstrap", "--json"), captured=True)],
+        ),
+        *(
+            [Stage("demo", commands=[Command(plan.spec("demo", "demo", "seed"))])]
+            if options.demo
+            else []
         ),
         # Patient: a machine that is busy with other things starts a dozen programs slowly.
         Stage("web", plan.kinds(), ready=plan.answers("/healthz"), timeout_seconds=180.0),
@@ -206,6 +213,7 @@ class _Plan:
                 f"--ledgers={options.data_dir / receiver_ledgers.FOLDER}",
                 f"--control={options.data_dir / receiver_control.FILE}",
                 f"--callbacks={options.public_url}",
+                *(("--trials",) if options.demo else ()),
             )
         ]
 
@@ -216,7 +224,7 @@ class _Plan:
         return self.spec("worker", "run_worker", "--pool", pool, pool=pool)
 
     def spec(self, kind: str, *command: str, number: int = 1, pool: str = "") -> ProcessSpec:
-        single = kind in ("migrate", "bootstrap")
+        single = kind in _AS_OWNER
         words = (kind,) if single else (kind, pool, str(number))
         name = "-".join(word for word in words if word)
         return ProcessSpec(

@@ -125,6 +125,10 @@ class SupervisedProcess:
             self.kill()
             await self._ended.wait()
 
+    def crash(self) -> None:
+        """End the process and its group at once, as a crash does: it is started again."""
+        self._signal(signal.SIGKILL)
+
     def kill(self) -> None:
         """End the process and its group at once."""
         self._stopping.set()

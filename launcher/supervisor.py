@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 from launcher.spawning import Child, ProcessSpec, Spawner
 from launcher.supervised_process import Backoff, SupervisedProcess, pump_lines, stream_of
@@ -34,6 +35,16 @@ class StartFailure(Exception):
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Service(Protocol):
+    """Something that runs on the supervisor's loop as long as its processes do."""
+
+    async def start(self) -> None:
+        """Begin; called before the first stage."""
+
+    async def stop(self) -> None:
+        """End; called before the processes are drained, also where ``start`` has failed."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,7 @@ class Supervisor:
     started: Callable[[], None] = lambda: None
     backoff: Backoff = field(default_factory=Backoff)
     spawner: Spawner = field(default_factory=Spawner)
+    services: Sequence[Service] = ()
     processes: list[SupervisedProcess] = field(default_factory=list)
     heard: dict[str, str] = field(default_factory=dict)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -91,6 +103,8 @@ class Supervisor:
                 task.cancel()
             # Ignore the result of a cancelled start; a failure was raised above.
             await asyncio.gather(start, stop, return_exceptions=True)
+            for service in self.services:
+                await service.stop()
             await self._drain()
             self.spawner.close()
 
@@ -106,6 +120,8 @@ class Supervisor:
                 process.kill()
 
     async def _start(self) -> None:
+        for service in self.services:
+            await service.start()
         for stage in self.stages:
             for spec in stage.processes:
                 self._watch(spec)

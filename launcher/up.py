@@ -15,7 +15,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
@@ -42,6 +44,7 @@ from launcher.plan import (
 from launcher.privileges import PrivilegeError
 from launcher.run_lock import AlreadyHeld, RunLock
 from launcher.spawning import Spawner
+from launcher.strikes import FILE, Strikes
 from launcher.supervisor import StartFailure, Supervisor
 from shared.receiver_address import key_of, segment_of
 
@@ -62,6 +65,7 @@ def run_up(options: UpOptions, console: Console, say: Callable[[str], None]) -> 
     """Run everything until it is stopped; raise UpFailure when it cannot start."""
     try:
         with RunLock(options.data_dir):
+            _refuse_open_demo(options)
             _refuse_taken_ports(options)
             servers = _prepare_servers(options)
             accounts = [server.placement.account for server in servers.values()]
@@ -86,6 +90,9 @@ def _supervise(
         console.log,
         spawner=Spawner(fork_environment(), console.log),
     )
+    if options.demo:
+        path = options.data_dir / FILE
+        supervisor.services = [Strikes(path, supervisor.processes, console.log)]
     runtime = Runtime(options, servers, supervisor)
     supervisor.changed = runtime.write
     supervisor.started = lambda: _announce(options, json.loads(supervisor.heard["bootstrap"]), say)
@@ -144,6 +151,7 @@ class Runtime:
             "redis_url": options.redis_url or self.servers["valkey"].url,
             "receiver_url": options.receiver_url,
             "receiver_network": options.receiver_network,
+            "demo": options.demo,
             "webhook_allowed_networks": options.allowed_networks,
             "processes": self._processes(),
         }
@@ -159,6 +167,28 @@ class Runtime:
             }
             for process in self.supervisor.processes
         ]
+
+
+def _refuse_open_demo(options: UpOptions) -> None:
+    """Refuse a demo that others could reach: its pages kill processes of this machine."""
+    if not options.demo:
+        return
+    if not options.receiver:
+        raise UpFailure("DEMO=true needs the test receiver: leave out TEST_RECEIVER=false.")
+    hosts = {"HOST": options.host, "PUBLIC_URL": urlsplit(options.public_url).hostname or ""}
+    for variable, host in hosts.items():
+        if not _is_this_machine(host):
+            raise UpFailure(
+                f"DEMO=true is for this machine alone, because its pages kill processes: "
+                f"{variable} names {host!r}. Leave it out, or start without DEMO."
+            )
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _refuse_taken_ports(options: UpOptions) -> None:

@@ -36,15 +36,18 @@ def hears(channel: AlertChannel, alert: Alert) -> bool:
     )
 
 
-def is_digest(delivery: Delivery, now: datetime) -> bool:
+def is_digest(delivery: Delivery) -> bool:
     """Return whether the message is told together with others.
 
-    It only says that an alert has grown since it was told, or a maintenance window that ended a
-    moment ago held it back.
+    It only says that an alert has grown since it was told, or a maintenance window held it back:
+    the alert's first notice, or its end.
     """
-    held = delivery.alert.held_until
-    was_held = held is not None and held <= now < held + DIGEST_AFTER
-    return was_held or (delivery.notice_number > 1 and not delivery.closing)
+    if delivery.notice_number > 1 and not delivery.closing:
+        return True
+    alert = delivery.alert
+    over_at = alert.recovered_at or alert.last_at
+    held = alert.held_until
+    return held is not None and (delivery.notice_number == 1 or over_at <= held)
 
 
 def plan_for_channels(
@@ -161,7 +164,7 @@ class _Planner:
         """Bundle the message when the chat has had many, and what has grown into one digest."""
         told = (delivery.alert_id, channel_id) in self._told
         first = delivery.notice_number == 1
-        if (told or first) and is_digest(delivery, self._now):
+        if (told or first) and is_digest(delivery):
             delivery.bundled = True
             delivery.next_attempt_at = self._bundle_at.get(channel_id, self._now)
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,6 +30,9 @@ from shared.ids import new_id
 CLAIM_FOR = timedelta(seconds=120)
 #: A message that could not be sent for this long ends as FAILED.
 GIVE_UP_AFTER = timedelta(hours=24)
+#: How long messages to a member may wait before the first try: gathered for a day, and then for the
+#: end of quiet hours.
+LONGEST_GATHERED = timedelta(hours=48)
 _FIRST_RETRY_SECONDS = 5.0
 _LONGEST_RETRY_SECONDS = 900.0
 _LARGEST_BUNDLE = 500
@@ -116,36 +119,26 @@ def finish(
     claim: Claim, deliveries: Collection[Delivery], status: DeliveryStatus, **parts: Any
 ) -> None:
     """Record the end of deliveries that are still this sender's."""
-    with transaction.atomic(durable=True):
-        ended: Counter[str] = Counter()
-        for delivery in deliveries:
-            moved = _mine(claim, delivery).update(status=status, claimed_until=None, **parts)
-            ended[counted_as(delivery.channel, status)] += moved
-        if status not in UNFINISHED:
-            totals.add(ended)
+    _finish(claim, [(delivery, parts) for delivery in deliveries], status)
 
 
 def sent(claim: Claim, note: str) -> None:
-    """Record that the message was sent, and the count that it showed."""
-    now = database_now()
-    for delivery in claim.deliveries:
-        finish(
-            claim,
-            [delivery],
-            DeliveryStatus.SENT,
-            sent_at=now,
-            error=note[:500],
-            count_shown=delivery.alert.count,
-        )
+    """Record that the message was sent, and the count that it showed of each alert."""
+    parts = {"sent_at": database_now(), "error": note[:500]}
+    told = [(one, {**parts, "count_shown": one.alert.count}) for one in claim.deliveries]
+    _finish(claim, told, DeliveryStatus.SENT)
 
 
 def failed(claim: Claim, error: TransportError) -> DeliveryStatus:
     """Record a failure: schedule a retry with growing waits, or give up for good."""
     now = database_now()
     first = claim.first
-    too_old = now - first.created_at >= GIVE_UP_AFTER
+    gathered = first.bundled and first.membership_id is not None
+    longest = GIVE_UP_AFTER + (LONGEST_GATHERED if gathered else timedelta())
+    too_old = now - first.created_at >= longest
     if error.permanent or too_old:
-        text = f"Given up after 24 hours. {error.message}" if too_old else error.message
+        given_up = f"Given up after {longest // timedelta(hours=1)} hours."
+        text = f"{given_up} {error.message}" if too_old else error.message
         finish(claim, claim.deliveries, DeliveryStatus.FAILED, error=text[:500])
         return DeliveryStatus.FAILED
     at = now + timedelta(seconds=_wait(_failures_of(first), error.retry_after))
@@ -161,6 +154,19 @@ def failed(claim: Claim, error: TransportError) -> DeliveryStatus:
         error=error.message[:500],
     )
     return DeliveryStatus.PENDING
+
+
+def _finish(
+    claim: Claim, ends: Sequence[tuple[Delivery, Mapping[str, Any]]], status: DeliveryStatus
+) -> None:
+    # Together: what a dying sender had not yet recorded of a bundle would be sent again.
+    with transaction.atomic(durable=True):
+        ended: Counter[str] = Counter()
+        for delivery, parts in ends:
+            moved = _mine(claim, delivery).update(status=status, claimed_until=None, **parts)
+            ended[counted_as(delivery.channel, status)] += moved
+        if status not in UNFINISHED:
+            totals.add(ended)
 
 
 def note_reached(claim: Claim, reached: list[UUID]) -> None:

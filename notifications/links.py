@@ -38,6 +38,11 @@ def page(path: str) -> str:
     return conf().public_url.rstrip("/") + path
 
 
+def calendar_feed(token: str) -> str:
+    """Return the full address of the calendar feed with a token."""
+    return page(f"/calendar-feeds/{token}.ics")
+
+
 def signed_page(action: str, membership_id: int, alert_id: UUID | None = None) -> str:
     """Return the full address of the page that does the action for the member without a login."""
     claims = [membership_id, alert_id.hex if alert_id else None]

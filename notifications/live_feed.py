@@ -60,7 +60,7 @@ class LiveFeed:
         self._clock = clock
         self._waiting: dict[UUID, set[str]] = {}
         self._sent_at: dict[tuple[UUID, str], float] = {}
-        self._workers: tuple[tuple[str, bool], ...] | None = None
+        self._workers: tuple[tuple[str, str, bool], ...] | None = None
         self._workers_at = 0.0
 
     def run_once(self) -> float:
@@ -94,7 +94,9 @@ class LiveFeed:
             return
         self._workers_at = now
         try:
-            present = tuple(sorted((one.id, one.takes_work) for one in heartbeats.workers()))
+            present = tuple(
+                sorted((one.id, one.state, one.is_settled) for one in heartbeats.workers())
+            )
         except ConnectionFailed:
             return  # without Redis no message could be sent either
         if self._workers is not None and present != self._workers:

@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, F, Max
+from django.db.models import Count, F, Max, Min
 
 from executions.ledger import totals
 from executions.loop.clocks import database_now
-from notifications.alert_events import CLOSED, append_alert_events
+from notifications.alert_events import CLOSED, RECOVERED, append_alert_events
 from notifications.alert_kinds import KINDS
 from notifications.channel_notices import escalate, is_digest, plan_for_channels
 from notifications.choices import UNFINISHED, AlertKind, Channel, DeliveryStatus
@@ -31,7 +31,13 @@ from notifications.incidents import (
 )
 from notifications.maintenance import hold, is_held
 from notifications.models import Alert, AlertMute, Delivery
-from notifications.recipients import Recipient, kept_back, recipients_of, wants
+from notifications.recipients import (
+    Recipient,
+    after_quiet_hours,
+    kept_back,
+    recipients_of,
+    wants,
+)
 
 #: Alerts per pass; the next pass follows at once while there are more.
 _ALERTS_PER_LOOK = 200
@@ -65,9 +71,7 @@ def plan_due_notices() -> list[Notice]:
         return []
     alerts += _grown_besides(alerts, now)
     hold(alerts, now)
-    for alert in alerts:
-        if alert.recovered_at is None and alert.ends_at is not None and alert.ends_at <= now:
-            alert.recovered_at = alert.ends_at
+    _let_end(alerts, now)
     ending = {alert.id for alert in alerts if _has_ended(alert, now)}
     telling = [alert for alert in alerts if alert.id in ending or _has_news(alert, now)]
     recipients = recipients_of({alert.tenant_id for alert in telling}) if telling else {}
@@ -81,6 +85,18 @@ def plan_due_notices() -> list[Notice]:
     ended = (one for one in deliveries if one.status not in UNFINISHED)
     totals.add(Counter(counted_as(one.channel, one.status) for one in ended))
     return notices
+
+
+def _let_end(alerts: Sequence[Alert], now: datetime) -> None:
+    """Note that the condition of an alert no longer holds that ends by itself, as a budget's."""
+    over = [
+        alert
+        for alert in alerts
+        if alert.recovered_at is None and alert.ends_at is not None and alert.ends_at <= now
+    ]
+    for alert in over:
+        alert.recovered_at = alert.ends_at
+    append_alert_events(RECOVERED, over)
 
 
 def _grown_besides(alerts: Sequence[Alert], now: datetime) -> list[Alert]:
@@ -198,7 +214,7 @@ class _Planner:
         self._waiting = _waiting(alerts)
         self._shown = _shown(alerts)
         self._told = _told(alerts)
-        self._bundle_at = _bundles(members, now)
+        self._next_bundle = _next_bundles(members, now)
         self.deliveries: list[Delivery] = []
 
     def plan(self, alert: Alert, *, closing: bool) -> Notice:
@@ -266,23 +282,40 @@ class _Planner:
 
     def _schedule(self, delivery: Delivery, recipient: Recipient) -> None:
         key = (recipient.membership.pk, delivery.channel)
-        gathers = timedelta(minutes=recipient.preference.digest_minutes)
-        if gathers and delivery.channel == Channel.EMAIL and not delivery.alert.urgent:
-            delivery.bundled = True
-            delivery.next_attempt_at = self._bundle_at.setdefault(key, self._now + gathers)
-            return
-        if is_digest(delivery, self._now):
+        preference, alert = recipient.preference, delivery.alert
+        gathers = timedelta(minutes=preference.digest_minutes)
+        if gathers and delivery.channel == Channel.EMAIL and not alert.urgent:
+            at = self._bundle_at(key, within=gathers)
+        elif is_digest(delivery):
             # One digest of all that has grown; it joins the one that waits.
-            delivery.bundled = True
-            delivery.next_attempt_at = self._bundle_at.get(key, self._now)
-            return
-        if self._sent[key] < SINGLE_MESSAGES:
+            at = self._bundle_at(key, within=DIGEST_AFTER, otherwise=self._now)
+        elif self._sent[key] < SINGLE_MESSAGES:
             self._sent[key] += 1
             delivery.next_attempt_at = self._now
             return
+        else:
+            at = self._bundle_at(key, within=DIGEST_AFTER)
         delivery.bundled = True
-        at = self._bundle_at.setdefault(key, self._now + DIGEST_AFTER)
-        delivery.next_attempt_at = at
+        # Within quiet hours the sender would suppress it.
+        delivery.next_attempt_at = (
+            at if alert.urgent else after_quiet_hours(preference, alert.kind, at)
+        )
+
+    def _bundle_at(
+        self, key: tuple[int, str], *, within: timedelta, otherwise: datetime | None = None
+    ) -> datetime:
+        """Return the time of the bundle that goes within this time; begin one where none does.
+
+        One that goes later, as what a member gathers for hours, keeps nothing else waiting. With
+        ``otherwise`` none is begun, and that is returned.
+        """
+        at, latest = self._next_bundle.get(key), self._now + within
+        if at is not None and at <= latest:
+            return at
+        if otherwise is not None:
+            return otherwise
+        self._next_bundle[key] = latest
+        return latest
 
 
 def _recent_messages(members: Sequence[int], now: datetime) -> Counter[tuple[int, str]]:
@@ -299,8 +332,8 @@ def _recent_messages(members: Sequence[int], now: datetime) -> Counter[tuple[int
     return Counter({(member, channel): count for member, channel, count in rows})
 
 
-def _bundles(members: Sequence[int], now: datetime) -> dict[tuple[int, str], datetime]:
-    """Return the time of the waiting bundle of each member and channel."""
+def _next_bundles(members: Sequence[int], now: datetime) -> dict[tuple[int, str], datetime]:
+    """Return the time of the next waiting bundle of each member and channel."""
     rows = Delivery.objects.filter(
         membership_id__in=members,
         bundled=True,
@@ -309,7 +342,7 @@ def _bundles(members: Sequence[int], now: datetime) -> dict[tuple[int, str], dat
         # One that is due may be sent at any moment, and takes no further message.
         next_attempt_at__gt=now,
     )
-    found = rows.values_list("membership_id", "channel").annotate(at=Max("next_attempt_at"))
+    found = rows.values_list("membership_id", "channel").annotate(at=Min("next_attempt_at"))
     return {(member, channel): at for member, channel, at in found if at is not None}
 
 

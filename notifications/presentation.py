@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, time
 from typing import Any
 
-from executions.loop.clocks import database_now
 from notifications.alert_kinds import KINDS
 from notifications.maintenance import active_until
 from notifications.models import (
@@ -93,7 +92,7 @@ def present_rule(rule: AlertRule) -> dict[str, Any]:
     }
 
 
-def present_window(window: MaintenanceWindow) -> dict[str, Any]:
+def present_window(window: MaintenanceWindow, now: datetime) -> dict[str, Any]:
     """Return a maintenance window, and when it ends this time where it is open."""
     return {
         "id": str(window.id),
@@ -106,7 +105,7 @@ def present_window(window: MaintenanceWindow) -> dict[str, Any]:
         "from_time": _clock(window.from_time),
         "to_time": _clock(window.to_time),
         "timezone": window.timezone,
-        "active_until": _instant(active_until(window, database_now())),
+        "active_until": _instant(active_until(window, now)),
         "created_by": window.created_by,
         "created_at": format_instant(window.created_at),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -119,6 +119,17 @@ def in_quiet_hours(preference: NotificationPreference, kind: str, now: datetime)
         return False
     clock = now.astimezone(ZoneInfo(preference.timezone)).time()
     return start <= clock < end if start < end else clock >= start or clock < end
+
+
+def after_quiet_hours(preference: NotificationPreference, kind: str, moment: datetime) -> datetime:
+    """Return the moment, or the end of the quiet hours for this kind that it falls into."""
+    end = preference.quiet_to
+    if end is None or not in_quiet_hours(preference, kind, moment):
+        return moment
+    zone = ZoneInfo(preference.timezone)
+    clock = moment.astimezone(zone)
+    day = clock.date() if clock.time() < end else clock.date() + timedelta(days=1)
+    return datetime.combine(day, end, zone).astimezone(UTC)
 
 
 def _is_muted(recipient: Recipient, alert: Alert, now: datetime) -> bool:

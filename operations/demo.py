@@ -12,16 +12,18 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from events import audit
-from events.models import AuditEntry
 from executions.changes import changing
+from executions.demo.breaks import SEEDED, is_demo
 from executions.ledger import days
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter
 from executions.triggering.receiver_requests import required_address_of
 from executions.triggering.triggers import run_task
 from operations import demo_tasks, demo_workflow, tenant_removal
+from operations.history_alerts import insert_alerts
 from operations.history_samples import insert_history
 from shared.actor import COMMAND
+from shared.addresses import host_of
 from shared.exceptions import Conflict, NotFound
 from tasks.calendars import limits_of
 from tasks.creation import create_task, create_tasks
@@ -36,7 +38,6 @@ from tenants.services import create_tenant, set_member
 from workflows.launching import start_run
 
 NAME = "demo"
-_SEEDED = "demo.seeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,14 @@ def seed(receiver_url: str | None = None) -> Seeded:
         definitions, ids = _create_tasks(tenant, receiver_url)
         past = demo_tasks.history(ids, definitions, now)
         history = insert_history(tenant.id, past, actor=COMMAND)
+        insert_alerts(tenant.id, past, host_of(receiver_url))
         changing.pause_task(
             tenant.id, ids[demo_tasks.PAUSED], Pause(note=demo_tasks.PAUSE_NOTE), actor=COMMAND
         )
         for name in demo_tasks.FAILING:
             run_task(tenant.id, ids[name], None, actor=COMMAND)
         _start_workflow(tenant, receiver_url)
-        audit.record(tenant.id, COMMAND, _SEEDED, "tenant", tenant.id)
+        audit.record(tenant.id, COMMAND, SEEDED, "tenant", tenant.id)
         return _describe(tenant, made=True, history=history)
 
 
@@ -130,7 +132,7 @@ def _start_workflow(tenant: Tenant, receiver_url: str) -> None:
 
 
 def _require_ours(tenant: Tenant) -> None:
-    if not AuditEntry.objects.filter(tenant_id=tenant.id, action=_SEEDED).exists():
+    if not is_demo(tenant.id):
         raise Conflict(
             f"The tenant {NAME!r} was not made by `manage.py demo seed`; it is left alone."
         )

@@ -68,6 +68,11 @@ PLAIN = (
         "tenants.SavedView",
         "id member__user__username list name query is_default version created_at updated_at",
     ),
+    Plain(
+        "calendar_feeds",
+        "tenants.CalendarFeed",
+        "id member__user__username name filter timezone created_at last_read_at",
+    ),
     Plain("signing_secrets", "tenants.SigningSecret", "id created_at expires_at"),
     Plain("data_keys", "tenants.DataKey", "id generation created_at replaced_at"),
     Plain(

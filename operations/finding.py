@@ -28,7 +28,7 @@ from shared.exceptions import NotFound
 from tasks.models import Task
 from tasks.plain_times.moments import read_moment
 from tasks.querysets import TaskQuerySet
-from tasks.schedules.zones import find_zone
+from tasks.schedules.zones import UnknownZone, Zone, find_zone
 from tenants.services import get_tenant
 
 #: Lists show this many letters of an id.
@@ -87,11 +87,19 @@ def moment_option(
     """
     if text is None:
         return None
+    found = zone_option(zone)
     try:
-        found = find_zone(zone or "UTC")
         return read_moment(text, now=now or database_now(), zone=found, ahead=ahead)
     except ValueError as error:
         raise wrong_use(option, str(error)) from error
+
+
+def zone_option(name: str | None) -> Zone:
+    """Return the zone that ``--timezone`` gives, UTC for none; raise InvalidInput."""
+    try:
+        return find_zone(name or "UTC")
+    except UnknownZone as error:
+        raise wrong_use("--timezone", str(error)) from error
 
 
 def add_list_filter(

@@ -1,7 +1,8 @@
 """A made-up past for demonstrations: finished executions with attempts and dead letters.
 
 Every row is marked: trigger ``backfill``, and :data:`MARK` as reason and worker. Nothing here
-writes an event, so the alerter sends no alert. The minute statistics are filled in.
+writes an event, so the alerter sends no alert. All that is counted from executions agrees: the
+minute statistics, the objectives, and the last runs of their tasks.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from uuid import UUID
 from django.db import transaction
 
 from events import audit
-from executions.choices import AttemptOutcome, Status
-from executions.ledger import minute_stats
+from executions.choices import AttemptOutcome, Status, Trigger
+from executions.ledger import minute_stats, settling
 from executions.ledger.minute_stats import Ended
-from executions.ledger.objectives import late_cause
+from executions.ledger.objectives import late_cause, own_fault
+from executions.ledger.settling import Settled
 from shared.actor import Actor
 from shared.encryption import seal_json
 from shared.ids import attempt_id, execution_id, new_id
 from shared.sealing_contexts import response_context
-from shared.sql import run
+from shared.sql import rows, run
 
 #: The mark of every made-up row.
 MARK = "demo_history"
@@ -51,6 +53,11 @@ class Sample:
     def id(self) -> UUID:
         """Return the id, the same for the same task and time."""
         return execution_id(self.task_id, self.at, MARK)
+
+    @property
+    def numbers(self) -> range:
+        """Return the numbers of its attempts."""
+        return range(1, self.attempts + 1)
 
     @property
     def status(self) -> Status:
@@ -86,15 +93,68 @@ def insert_history(tenant_id: UUID, samples: Sequence[Sample], *, actor: Actor) 
     """
     if not samples:
         return 0
-    made = run("history/insert_executions", _executions(tenant_id, samples))
-    run("history/insert_attempts", _attempts(tenant_id, samples))
-    failed = [sample for sample in samples if sample.status == Status.FAILED]
+    found = {
+        row[0]: row[1:]
+        for row in rows("history/insert_executions", _executions(tenant_id, samples))
+    }
+    made = [_Made(sample, *found[sample.id]) for sample in samples if sample.id in found]
+    if not made:
+        return 0
+    tries = [_Try(tenant_id, one, number) for one in made for number in one.sample.numbers]
+    run("history/insert_attempts", _attempts(tenant_id, tries))
+    failed = [one.sample for one in made if one.sample.status == Status.FAILED]
     if failed:
         run("history/insert_letters", _letters(failed))
-    minute_stats.count(_ended(tenant_id, sample) for sample in samples)
-    after = {"executions": made, "dead_letters": len(failed)}
+    minute_stats.count(one.ended for one in tries)
+    settling.settle([one.settled for one in made], ())
+    after = {"executions": len(made), "dead_letters": len(failed)}
     audit.record(tenant_id, actor, "history.made_up", "tenant", tenant_id, after=after)
-    return made
+    return len(made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A sample that was written, with the version and the priority of its task."""
+
+    sample: Sample
+    revision: int
+    priority: int
+
+    @property
+    def settled(self) -> Settled:
+        """Return the facts that its task needs."""
+        sample = self.sample
+        ends = sample.finished_at(sample.attempts)
+        return Settled(
+            sample.id, sample.task_id, sample.status, Trigger.BACKFILL, self.revision, ends
+        )
+
+
+class _Try:
+    """One attempt of a sample; its answer is sealed once."""
+
+    def __init__(self, tenant_id: UUID, made: _Made, number: int) -> None:
+        self.sample, self.number = made.sample, number
+        self.sealed = _sealed_answer(tenant_id, made.sample)
+        self._tenant_id, self._priority = tenant_id, made.priority
+
+    @property
+    def ended(self) -> Ended:
+        """Return the facts that its minute counts, as the recorder does."""
+        sample, is_last = self.sample, self.number == self.sample.attempts
+        return Ended(
+            sample.id,
+            self._tenant_id,
+            (sample.status if is_last else Status.RETRYING).value,
+            self.number,
+            sample.delay_ms,
+            sample.finished_at(self.number).replace(second=0, microsecond=0),
+            milliseconds=round(sample.duration_ms),
+            recorded_bytes=len(self.sealed or b""),
+            priority=self._priority,
+            late_cause=late_cause(sample.delay_ms, None) if self.number == 1 else "",
+            own_fault=own_fault(_outcome(sample), sample.error_code, leased=False),
+        )
 
 
 def _executions(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
@@ -118,22 +178,22 @@ def _executions(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def _attempts(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
-    tries = [(sample, number) for sample in samples for number in range(1, sample.attempts + 1)]
+def _attempts(tenant_id: UUID, tries: Sequence[_Try]) -> dict[str, Any]:
+    pairs = [(one.sample, one.number) for one in tries]
     return {
         "tenant": tenant_id,
         "mark": MARK,
-        "ids": [attempt_id(sample.id, number, 0) for sample, number in tries],
-        "executions": [sample.id for sample, _ in tries],
-        "numbers": [number for _, number in tries],
-        "due_at": [sample.due_at(number) for sample, number in tries],
-        "started_at": [sample.started_at(number) for sample, number in tries],
-        "finished_at": [sample.finished_at(number) for sample, number in tries],
-        "outcomes": [_outcome(sample) for sample, _ in tries],
-        "codes": [sample.error_code for sample, _ in tries],
-        "messages": [sample.error_message for sample, _ in tries],
-        "answers": [sample.answer for sample, _ in tries],
-        "sealed": [_sealed_answer(tenant_id, sample) for sample, _ in tries],
+        "ids": [attempt_id(sample.id, number, 0) for sample, number in pairs],
+        "executions": [sample.id for sample, _ in pairs],
+        "numbers": [number for _, number in pairs],
+        "due_at": [sample.due_at(number) for sample, number in pairs],
+        "started_at": [sample.started_at(number) for sample, number in pairs],
+        "finished_at": [sample.finished_at(number) for sample, number in pairs],
+        "outcomes": [_outcome(sample) for sample, _ in pairs],
+        "codes": [sample.error_code for sample, _ in pairs],
+        "messages": [sample.error_message for sample, _ in pairs],
+        "answers": [sample.answer for sample, _ in pairs],
+        "sealed": [one.sealed for one in tries],
     }
 
 
@@ -166,10 +226,3 @@ def _sealed_answer(tenant_id: UUID, sample: Sample) -> bytes | None:
         "address": "127.0.0.1",
     }
     return seal_json(captured, response_context(tenant_id, sample.id))
-
-
-def _ended(tenant_id: UUID, sample: Sample) -> Ended:
-    minute = sample.finished_at(sample.attempts).replace(second=0, microsecond=0)
-    cause = late_cause(sample.delay_ms, None)
-    facts = (sample.id, tenant_id, sample.status.value, 1, sample.delay_ms, minute)
-    return Ended(*facts, late_cause=cause)

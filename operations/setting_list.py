@@ -51,6 +51,13 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             option("receiver"),
         ),
         Setting(
+            "DEMO",
+            "false",
+            "Whether `up` makes the demo tenant and lets its administrator break things: only on "
+            "127.0.0.1, never in production.",
+            option("demo"),
+        ),
+        Setting(
             "RECEIVER_PORT",
             "PORT + 1",
             "Port of the built-in test receiver, always on 127.0.0.1.",

@@ -23,7 +23,19 @@ _ID_WIDTH = 40
 _SHOWN = {"minute": 10, "hour": 24}
 _DAY_HOURS = 24
 _FACTS = (
-    *("id", "kind", "name", "tenant_id", "state", "pool", "host", "pid", "version", "capacity"),
+    *(
+        "id",
+        "kind",
+        "name",
+        "tenant_id",
+        "state",
+        "settled",
+        "pool",
+        "host",
+        "pid",
+        "version",
+        "capacity",
+    ),
     *("in_flight", "hold", "held", "cpu_percent", "memory_bytes", "heartbeat_age_seconds"),
 )
 
@@ -59,7 +71,7 @@ def show(command: PunctualCommand, options: Mapping[str, Any], documents: Docume
     if days is None:
         days = _HOURS_DAYS if by == "hour" else _MINUTES_DAYS
     _within("--days", days, _MOST_DAYS)
-    live = _live(given)
+    live = live_worker(given)
     worker_id = given if live is None else live.id
     if live is None and not is_known(worker_id):
         raise NotFound(f"There is no worker {given!r}. List them: workers list, workers earlier.")
@@ -103,7 +115,7 @@ def _within(option: str, given: int, most: int) -> None:
         raise wrong_use(option, f"give 1 to {most}")
 
 
-def _live(given: str) -> WorkerInfo | None:
+def live_worker(given: str) -> WorkerInfo | None:
     """Return the worker with this id, or the only one whose id ends so."""
     known = everyone()
     exact = [worker for worker in known if worker.id == given]

@@ -7,6 +7,8 @@ GET /requests/SEGMENT?path=&webhook_id=&limit=   the requests below the segment,
 DELETE /requests/SEGMENT                         forgets them
 GET /connections                                 how many connections callers keep open
 DELETE /connections                              closes them, each after its answer
+POST /trials/SEGMENT?fault=&after=&seconds=      begins a trial of the demo (see ``trials``)
+GET /trials/SEGMENT                              the last trial, and its tally
 """
 
 from __future__ import annotations
@@ -19,18 +21,20 @@ from pathlib import Path
 from receiver.connection import Connection
 from receiver.messages import Answer, Request, answer_json
 from receiver.rooms import Rooms
+from receiver.trials import begun
 from shared.unix_http import listener
 
 #: The file in a data directory.
 FILE = "receiver.sock"
-_REQUESTS = "/requests/"
+_REQUESTS, _TRIALS = "/requests/", "/trials/"
 
 
 class Control:
     """A second server of the receiver; answers about its rooms and connections."""
 
-    def __init__(self, rooms: Rooms, connections: set[Connection]) -> None:
+    def __init__(self, rooms: Rooms, connections: set[Connection], *, trials: bool = False) -> None:
         self._rooms = rooms
+        self._takes_trials = trials
         self._watched = connections
         self._own: set[Connection] = set()
         self._server: asyncio.Server | None = None
@@ -68,6 +72,8 @@ class Control:
             reply(self._connections(request))
         elif request.path.startswith(_REQUESTS):
             reply(self._requests(request))
+        elif request.path.startswith(_TRIALS) and self._takes_trials:
+            reply(self._trials(request))
         else:
             reply(answer_json(404, {"error": "unknown path"}))
 
@@ -94,3 +100,17 @@ class Control:
             return answer_json(200, room.recent.listing(request.query))
         except ValueError as error:
             return answer_json(400, {"error": str(error)})
+
+    def _trials(self, request: Request) -> Answer:
+        room = self._rooms.find(request.path.removeprefix(_TRIALS))
+        if room is None:
+            return answer_json(404, {"error": "no such segment"})
+        if request.method not in ("GET", "POST"):
+            return Answer(405, headers=(("Allow", "GET, POST"),))
+        if request.method == "POST":
+            try:
+                room.trial = begun(request.query)
+            except ValueError as error:
+                return answer_json(400, {"error": str(error)})
+        trial = room.trial
+        return answer_json(200, {"trial": trial.described() if trial else None})

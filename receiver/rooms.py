@@ -15,6 +15,7 @@ from receiver.answers import Answers
 from receiver.messages import Request
 from receiver.records import RecentRequests
 from receiver.signature import SignatureCheck
+from receiver.trials import Trial
 from shared.receiver_address import SEGMENT, is_segment
 
 #: With :data:`receiver.records.MAX_BYTES` each, a bound on the receiver's memory.
@@ -24,11 +25,12 @@ _TARGET = re.compile(rf"/(?P<segment>{SEGMENT.pattern})(?P<rest>[/?].*)?", re.DO
 
 @dataclass(slots=True)
 class Room:
-    """The answers and the requests of one segment."""
+    """The answers and the requests of one segment, and its trial in a demo."""
 
     segment: str
     answers: Answers
     recent: RecentRequests = field(default_factory=RecentRequests)
+    trial: Trial | None = None
 
 
 class Rooms:

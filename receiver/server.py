@@ -67,6 +67,8 @@ class ReceiverOptions:
     ledgers: Path | None = None
     #: The socket file that reports requests; without it nothing does.
     control: Path | None = None
+    #: Whether the control file takes trials, which make a tenant's answers fail for a while.
+    trials: bool = False
     #: The installation that ``/long-job`` reports to (PUBLIC_URL); without it to none.
     callbacks: str = ""
     #: The key of tenants' segments; without one a new key, for the one announced address.
@@ -91,7 +93,7 @@ class Receiver:
         self.unconnected = asyncio.Event()
         self.unconnected.set()
         self.connections: set[Connection] = set()
-        self._control = Control(self._rooms, self.connections)
+        self._control = Control(self._rooms, self.connections, trials=options.trials)
         self.stopping = False
         self.port = 0
 
@@ -164,6 +166,8 @@ class Receiver:
         tell = self._recorder(request, self._ledgers.find(room.segment) or self._ledger, reply)
 
         def record(answer: Answer) -> None:
+            if room.trial is not None:
+                answer = room.trial.judge(request, answer)
             room.recent.add(request, answer)
             tell(answer)
 
@@ -223,6 +227,8 @@ def add_arguments(parser: argparse.ArgumentParser, callbacks: str = "") -> None:
     parser.add_argument("--ledgers", type=Path, help=said)
     said = "socket file on which the receiver reports requests; only its owner may read it"
     parser.add_argument("--control", type=Path, metavar="FILE", help=said)
+    said = "take trials of the demo on the socket file: answers that fail for a while"
+    parser.add_argument("--trials", action="store_true", help=said)
     said = "installation that /long-job reports to (PUBLIC_URL); without it /long-job refuses"
     parser.add_argument("--callbacks", default=callbacks, metavar="URL", help=said)
     # By environment where others can read the command line.
@@ -243,6 +249,7 @@ def options_of(given: Mapping[str, Any]) -> ReceiverOptions:
         forward_to=tuple(given["forward_to"]),
         ledgers=given["ledgers"],
         control=given["control"],
+        trials=given["trials"],
         callbacks=given["callbacks"],
     )
 

@@ -52,6 +52,10 @@ PUBLIC_URL = env.text("PUBLIC_URL", _runtime.get("public_url", f"http://{HOST}:{
 RECEIVER_URL = _runtime.get("receiver_url", "")
 # Where it reports arrived requests, to processes that may open the file.
 RECEIVER_SOCKET = str(DATA_DIR / "receiver.sock")
+# Whether `up` was started with the demo: its breaks are refused elsewhere.
+DEMO = env.boolean("DEMO", _runtime.get("demo", False))
+# Where its supervisor is asked to kill a process.
+SUPERVISOR_SOCKET = str(DATA_DIR / "supervisor.sock")
 # As for the processes of `up`: the networks of the environment, and the receiver.
 _allowed_networks = (
     *env.words("WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")),

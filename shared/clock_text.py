@@ -53,7 +53,7 @@ def beside_text(moment: datetime, zone: tzinfo | None, precision: str = "seconds
 
     The date is left out where it is the same.
     """
-    if zone is None or moment.astimezone(zone).utcoffset() == local_time(moment).utcoffset():
+    if zone is None or local_time(moment, zone).utcoffset() == local_time(moment).utcoffset():
         return ""
     text = digits(moment, "seconds" if precision == "weekday" else precision, zone)
     if local_time(moment).date() == local_time(moment, zone).date():
@@ -103,5 +103,11 @@ def field_text(moment: datetime, zone: tzinfo | None = None) -> str:
 
 
 def local_time(moment: datetime, zone: tzinfo | None = None) -> datetime:
-    """Return a moment on the reader's clock or another one, for arithmetic, not for print."""
-    return timezone.localtime(moment, zone)
+    """Return a moment on the reader's clock or another one, for arithmetic, not for print.
+
+    On the first and the last day of the calendar, where another clock may have no date, in UTC.
+    """
+    try:
+        return timezone.localtime(moment, zone)
+    except OverflowError:
+        return moment.astimezone(UTC)

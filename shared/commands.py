@@ -6,6 +6,7 @@ away, 6 done in part, 7 not done in time, 130 interrupted. All other text goes t
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,6 +68,15 @@ _STATE_COLUMNS = ("status", "state", "outcome")
 
 class Error(CommandError):
     """A command cannot do its work; Django prints ``Error:`` and the message."""
+
+
+def with_former_names(action: argparse.Action) -> argparse.Action:
+    """Show an option by its first name alone; its other names are former ones, taken as before.
+
+    A former name lives for one version after the change; help, completion and pages leave it out.
+    """
+    action.option_strings = action.option_strings[:1]
+    return action
 
 
 class PunctualCommand(BaseCommand):

@@ -8,8 +8,14 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-_SHORT = re.compile(r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.IGNORECASE)
-_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
+_SHORT = re.compile(
+    r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII | re.IGNORECASE
+)
+_ISO = re.compile(
+    r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII | re.IGNORECASE
+)
+#: Longer than any sensible text; Python refuses to read numbers of thousands of digits.
+_LONGEST = 200
 _UNITS = ("weeks", "days", "hours", "minutes", "seconds")
 _HINT = "write 90s, 15m, 2h, 3d, 1h30m or PT15M"
 
@@ -20,10 +26,10 @@ class DurationError(ValueError):
 
 def parse_duration(text: str) -> timedelta:
     """Return the duration; raise DurationError."""
-    wanted = text.strip()
+    wanted = text.strip() if len(text) <= _LONGEST else ""
     found = _SHORT.fullmatch(wanted) or _ISO.fullmatch(wanted)
     if found is None or not any(found.groups()):
-        raise DurationError(f"{text!r} is no duration; {_HINT}.")
+        raise DurationError(f"{text[:_LONGEST]!r} is no duration; {_HINT}.")
     parts = {
         unit: int(number) for unit, number in zip(_UNITS, found.groups(), strict=True) if number
     }

@@ -19,6 +19,7 @@ _HINT = (
     "Give an RFC 3339 date and time with an offset, like 2026-11-20T08:00:00Z "
     "or 2026-11-20T09:00:00+01:00."
 )
+_NO_SUCH_TIME = "There is no such date and time between years 1 and 9999."
 
 
 class InstantError(ValueError):
@@ -39,7 +40,7 @@ def parse_instant(text: str) -> datetime:
         moment = datetime(year, month, day, hour, minute, second, micros, tzinfo=zone)
         return moment if zone is UTC else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise InstantError("There is no such date and time between years 1 and 9999.") from None
+        raise InstantError(_NO_SUCH_TIME) from None
 
 
 def format_instant(moment: datetime) -> str:
@@ -57,9 +58,15 @@ def format_local(moment: datetime, zone: tzinfo) -> str:
 
 
 def ceil_millisecond(moment: datetime) -> datetime:
-    """Return the instant rounded up to a whole millisecond: nothing may start early."""
+    """Return the instant rounded up to a whole millisecond: nothing may start early.
+
+    Raise InstantError within the last millisecond of the year 9999.
+    """
     beyond = moment.microsecond % 1000
-    return moment if beyond == 0 else moment + _MILLISECOND - timedelta(microseconds=beyond)
+    try:
+        return moment if beyond == 0 else moment + _MILLISECOND - timedelta(microseconds=beyond)
+    except OverflowError:
+        raise InstantError(_NO_SUCH_TIME) from None
 
 
 def _lost_plus(text: str) -> str:

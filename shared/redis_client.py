@@ -41,6 +41,8 @@ OUTCOME_PROMPT = "punctual:outcomes:prompt"
 INCARNATION_KEY = "punctual:incarnation"
 WORKERS_KEY = "punctual:workers"
 WORKER_INFO_KEY = "punctual:worker_info"
+#: Hash: worker -> what operators wish of it (:mod:`wire.worker_wishes`).
+WORKER_WISHES_KEY = "punctual:worker_wishes"
 #: Before a minute's number: hash of pull worker -> attempts that it ended.
 ENDED_PREFIX = "punctual:worker_ended:"
 CONTROL_CHANNEL = "punctual:control"

@@ -16,7 +16,7 @@ import orjson
 #: Format -> the media type of its answers.
 MEDIA_TYPES = {"csv": "text/csv", "jsonl": "application/jsonl"}
 #: Programs for tables take a cell that begins with one of these for a formula.
-_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -30,6 +30,8 @@ class Purpose(StrEnum):
     SIGN_IN = "sign_in"
     #: Find an invitation by the hash of its token.
     INVITATION = "invitation"
+    #: Find a calendar feed by the hash of its token.
+    CALENDAR_FEED = "calendar_feed"
     #: Find the tenant of the member that a signed link of a message names.
     MESSAGE_LINK = "message_link"
     #: Find the tenant of the execution that a verified execution token names.
@@ -41,6 +43,8 @@ class Purpose(StrEnum):
     #: Count the work of the installation for its metrics, how late each tenant's is, and API keys
     #: that end.
     METRICS = "metrics"
+    #: Count the attempts that were lost with workers, which serve all tenants.
+    LOSSES = "losses"
     #: Add what a web process has answered to the counts of each tenant.
     API_COUNTS = "api_counts"
     #: The admin site, which superusers and staff use for the whole installation.

@@ -6,7 +6,7 @@ group. Paused, ended and deleted tasks are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ MOST_SCHEDULES = 20_000
 _MOST_ROWS = 60_000
 _PLAIN = Q(type=TaskType.ONE_TIME, schedule__calendars=[])
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SOONEST = ("cursor__next_run_at", "id")
 _COLUMNS = (
     "id",
     "schedule",
@@ -46,13 +47,18 @@ _CURSOR = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The tenant, the end and the filter of the tasks; ``partitions`` takes a sample of them."""
+    """The tenant, the end and the filter of the tasks; ``partitions`` takes a sample of them.
+
+    ``most`` bounds how many tasks of each kind are read, the soonest by their cursors.
+    """
 
     tenant_id: UUID
     until: datetime
     destination: str | None = None
     label: str | None = None
     partitions: Sequence[int] | None = None
+    narrow: Callable[[TaskQuerySet], TaskQuerySet] | None = None
+    most: int | None = None
 
 
 class Key(NamedTuple):
@@ -116,7 +122,8 @@ def read_groups(scope: Scope) -> tuple[list[Group], int]:
 
     At most MOST_SCHEDULES groups: the tasks of further groups are only counted.
     """
-    found = _ask(statement("load_forecast/groups"), computed_tasks(scope), [_MOST_ROWS])
+    asked = statement("load_forecast/groups")
+    found = _ask(asked, computed_tasks(scope), [_MOST_ROWS], scope.most)
     groups: dict[Key, Group] = {}
     for schedule, phase, seed, remaining, cursor, parts, step, destination, count, ids, _ in found:
         key = Key(schedule, phase, seed, remaining, cursor)
@@ -140,7 +147,7 @@ def read_groups(scope: Scope) -> tuple[list[Group], int]:
 def read_one_time(scope: Scope, start: datetime) -> tuple[list[OneTime], int]:
     """Return the plain one-time tasks from ``start`` on by minute, and how many there are."""
     parameters = [start, scope.until, _MOST_ROWS]
-    found = _ask(statement("load_forecast/one_time"), plain_tasks(scope), parameters)
+    found = _ask(statement("load_forecast/one_time"), plain_tasks(scope), parameters, scope.most)
     listed = [OneTime(at, destination, count, ids) for at, destination, count, ids, _ in found]
     return listed, int(found[0][-1]) if found else 0
 
@@ -179,13 +186,19 @@ def _scheduled(scope: Scope) -> TaskQuerySet:
         found = found.filter(cursor__partition__in=scope.partitions)
     if scope.destination is not None:
         found = found.filter(destination=scope.destination)
-    return found if scope.label is None else found.labelled(scope.label)
+    if scope.label is not None:
+        found = found.labelled(scope.label)
+    return found if scope.narrow is None else scope.narrow(found)
 
 
-def _ask(asked: str, tasks: TaskQuerySet, parameters: list[Any]) -> list[tuple[Any, ...]]:
+def _ask(
+    asked: str, tasks: TaskQuerySet, parameters: list[Any], most: int | None = None
+) -> list[tuple[Any, ...]]:
     """Run a statement over a query of tasks, so that lists and forecasts filter by the same."""
+    # Only a bounded read has an order, which tells which tasks it leaves out.
+    ordered = tasks.order_by() if most is None else tasks.order_by(*_SOONEST)
     try:
-        text, inner = tasks.order_by().values(*_COLUMNS, **_CURSOR).query.sql_with_params()
+        text, inner = ordered.values(*_COLUMNS, **_CURSOR)[:most].query.sql_with_params()
     except EmptyResultSet:
         return []
     chosen = sql.SQL(text)

@@ -1,4 +1,4 @@
-"""The answers that show members, invitations and saved views, for every door."""
+"""The answers that show members, invitations, saved views and calendar feeds, for every door."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from shared import database_clock
 from shared.instants import format_instant
 from tenants import list_queries
-from tenants.models import Invitation, Membership, SavedView
+from tenants.models import CalendarFeed, Invitation, Membership, SavedView
 
 
 def present_member(member: Membership) -> dict[str, Any]:
@@ -55,6 +55,19 @@ def present_view(view: SavedView) -> dict[str, Any]:
         "version": view.version,
         "created_at": format_instant(view.created_at),
         "updated_at": format_instant(view.updated_at),
+    }
+
+
+def present_feed(feed: CalendarFeed) -> dict[str, Any]:
+    """Return a calendar feed with its member; never its link."""
+    return {
+        "id": str(feed.id),
+        "name": feed.name,
+        "filter": feed.filter,
+        "timezone": feed.timezone,
+        "member": feed.member_id,
+        "created_at": format_instant(feed.created_at),
+        "last_read_at": _instant_or_none(feed.last_read_at),
     }
 
 

@@ -93,6 +93,15 @@ _BOUNDS_OF_A_PASS = (
     "executions.gate.stage._SECONDS",
     "executions.bulk.steps._CHUNK_SECONDS",
 )
+#: Milliseconds after which PostgreSQL cancels a statement, and how many the tests give it.
+_BOUNDS_OF_A_STATEMENT = (
+    "insight.filter_language.suggestions._BUDGET_MS",
+    "insight.list_budget._GIVEN_MS",
+    "insight.statistics.facets._BUDGET_MS",
+    "notifications.time_checks.burning._MOST_MILLISECONDS",
+    "notifications.time_checks.stage._MOST_MILLISECONDS",
+)
+_PATIENT_MS = 300_000
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -157,6 +166,8 @@ def _no_part_of_a_pass_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each look and each pass be a whole one; by the clock, a busy machine would decide."""
     for bound in _BOUNDS_OF_A_PASS:
         monkeypatch.setattr(bound, float("inf"))
+    for bound in _BOUNDS_OF_A_STATEMENT:
+        monkeypatch.setattr(bound, _PATIENT_MS)
 
 
 @pytest.fixture(autouse=True)

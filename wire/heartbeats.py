@@ -10,13 +10,21 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 from uuid import UUID
 
 import orjson
 
 from shared.conf import conf
-from shared.redis_client import ENDED_PREFIX, WORKER_INFO_KEY, WORKERS_KEY, client, lua
+from shared.redis_client import (
+    ENDED_PREFIX,
+    WORKER_INFO_KEY,
+    WORKER_WISHES_KEY,
+    WORKERS_KEY,
+    client,
+    lua,
+)
+from wire.worker_wishes import NO_WISH, Wish, decode
 
 #: How long the counts of a minute wait to be written down.
 ENDED_KEPT = timedelta(minutes=10)
@@ -39,7 +47,10 @@ class Description(TypedDict, total=False):
     #: Attempts that have ended since its start, and in each minute of the last ones.
     ended: int
     ended_by_minute: dict[str, int]
+    #: It takes no new work, because it stops or is quiet.
     draining: bool
+    #: It has stopped taking new work, as an operator wishes. Older versions do not know wishes.
+    quiet: bool
     version: str
     #: 100 is one core.
     cpu_percent: float | None
@@ -56,7 +67,10 @@ class Description(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """One worker as it described itself; ``silent_seconds`` since its last heartbeat."""
+    """One worker as it described itself; ``silent_seconds`` since its last heartbeat.
+
+    ``wish`` is what operators wish of it; it may not have read that yet.
+    """
 
     id: str
     silent_seconds: float
@@ -64,6 +78,7 @@ class WorkerInfo:
     slots: int
     hold: int
     details: Description
+    wish: Wish = NO_WISH
 
     @property
     def live(self) -> bool:
@@ -78,8 +93,34 @@ class WorkerInfo:
 
     @property
     def takes_work(self) -> bool:
-        """Whether it lives and is not draining."""
-        return self.live and not self.details.get("draining", False)
+        """Whether it lives and gets new work: it is neither quiet nor draining."""
+        return self.state == "live"
+
+    @property
+    def state(self) -> str:
+        """Return lost, draining, quiet or live.
+
+        It is quiet from the moment of the wish, before it has read it, and until it has read that
+        it may work again.
+        """
+        if not self.live:
+            return "lost"
+        quiet = self.details.get("quiet", False)
+        # One that is quiet says that it drains, too, for schedulers of older versions.
+        stops = self.details.get("draining", False) and not quiet
+        if stops or self.wish.ends:
+            return "draining"
+        return "quiet" if quiet or not self.wish.takes_work else "live"
+
+    @property
+    def heeds(self) -> bool:
+        """Whether its version reads wishes."""
+        return "quiet" in self.details
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it does as it is wished: it has stopped taking work, or takes it again."""
+        return self.details.get("quiet", False) is not self.wish.takes_work
 
 
 def workers(tenant_id: UUID | None = None) -> list[WorkerInfo]:
@@ -98,7 +139,8 @@ def everyone() -> list[WorkerInfo]:
     asked.time()
     asked.zrange(WORKERS_KEY, 0, -1, withscores=True)
     asked.hgetall(WORKER_INFO_KEY)
-    stamp, beats, described = asked.execute()
+    asked.hgetall(WORKER_WISHES_KEY)
+    stamp, beats, described, wished = asked.execute()
     now = stamp[0] + stamp[1] / 1e6
     found = []
     for name, beat in beats:
@@ -112,6 +154,7 @@ def everyone() -> list[WorkerInfo]:
                 slots=int(details.get("slots", 0)),
                 hold=int(details.get("hold", 0)),
                 details=details,
+                wish=decode(wished.get(name)),
             )
         )
     return found
@@ -152,11 +195,19 @@ def ended_in(minute: datetime) -> dict[str, int]:
 
 
 def forget_old(silent_seconds: float = 86400.0) -> int:
-    """Forget workers that have been silent for a day; return how many."""
-    gone = [worker.id for worker in everyone() if worker.silent_seconds > silent_seconds]
+    """Forget workers that have been silent for a day, and wishes of workers that are gone.
+
+    Return how many workers were forgotten.
+    """
+    # Before the workers: a wish is only ever written for a worker that is known.
+    wished = {name.decode() for name in cast(list[bytes], client().hkeys(WORKER_WISHES_KEY))}
+    known = everyone()
+    gone = [worker.id for worker in known if worker.silent_seconds > silent_seconds]
     if gone:
         client().zrem(WORKERS_KEY, *gone)
         client().hdel(WORKER_INFO_KEY, *gone)
+    if idle := wished - ({worker.id for worker in known} - set(gone)):
+        client().hdel(WORKER_WISHES_KEY, *idle)
     return len(gone)
 
 
@@ -164,6 +215,7 @@ def remove(worker: str) -> None:
     """Forget a worker that has stopped in order."""
     client().zrem(WORKERS_KEY, worker)
     client().hdel(WORKER_INFO_KEY, worker)
+    client().hdel(WORKER_WISHES_KEY, worker)
 
 
 def beat_script() -> str:

@@ -27,16 +27,19 @@ from shared.redis_client import (
     CONTROL_CHANNEL,
     INCARNATION_KEY,
     WORKER_INFO_KEY,
+    WORKER_WISHES_KEY,
     WORKERS_KEY,
     async_client,
     lua,
 )
-from wire import start_guard
-from wire.heartbeats import Description, beat_script
+from wire import start_guard, worker_wishes
+from wire.heartbeats import Description
 from wire.messages import Message
+from wire.worker_wishes import Wish, Word
 from worker.ahead import Ahead
 from worker.clock import WorkerClock
 from worker.entries import Question, ask_arguments
+from worker.heeding import Heeding
 from worker.kinds import Kinds
 from worker.outbox import Outbox
 from worker.reports import Reports
@@ -62,16 +65,22 @@ _INTERRUPT_SECONDS = 2.0
 class WorkerLoop:
     """One worker process's runner with everything it needs; started once, drained once.
 
-    ``on_fault`` is called when a part has broken; it has to end the process.
+    ``on_fault`` is called when a part has broken, ``on_drained`` when the worker is empty as
+    operators wish; both have to end the process.
     """
 
-    def __init__(self, pool: str = "default", on_fault: Callable[[], None] = stop_process) -> None:
+    def __init__(
+        self,
+        pool: str = "default",
+        on_fault: Callable[[], None] = stop_process,
+        on_drained: Callable[[], None] = stop_process,
+    ) -> None:
         self.pool = pool
         name = os.environ.get("PROCESS_NAME", "worker")
         # A container that starts again has the same name and process id as before.
         one = secrets.token_hex(3)
         self.worker = f"{name}@{socket.gethostname()}:{os.getpid()}-{one}"
-        self._on_fault = on_fault
+        self._on_fault, self._on_drained = on_fault, on_drained
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="worker-loop", daemon=True)
         self._watchdog = Watchdog()
@@ -92,10 +101,15 @@ class WorkerLoop:
         """Hand a batch to the loop; returns at once."""
         self._loop.call_soon_threadsafe(self._accept, batch, size)
 
+    def read_queues_by(self, intake: Callable[[bool], None]) -> None:
+        """Say how the queues of the pool are read, or left to others; see :class:`Heeding`."""
+        self._heeding.intake = intake
+
     def stop_taking(self) -> None:
         """Hand back what is held and what still arrives; may be called by a signal handler."""
         # At once: a batch that arrives before the loop gets to the coroutine is not begun either.
         self._runner.draining = True
+        self._heeding.stop()
         asyncio.run_coroutine_threadsafe(self._stop_taking(), self._loop)
 
     def drain(self, timeout_seconds: float) -> None:
@@ -148,6 +162,7 @@ class WorkerLoop:
             self._ask_guard,
             self._reports,
         )
+        self._heeding = Heeding(self._runner, self._is_empty, self._claim_end, self._on_drained)
         self._start_script = self._guard_redis.register_script(lua("start"))
         await self._until_calibrated()
         self._tasks = [
@@ -223,14 +238,35 @@ class WorkerLoop:
         await self._clock.calibrate(self._redis)
 
     async def _beat(self) -> None:
-        await self._redis.eval(
-            beat_script(),
-            2,
+        """Say what the worker does, and do as operators wish."""
+        if await self._heeding.heed(await self._say()):
+            # At once: schedulers send it work again, and operators see that they may stop it.
+            await self._say()
+
+    async def _say(self) -> Wish:
+        """Send a heartbeat; return what operators wish."""
+        found = await self._redis.eval(
+            worker_wishes.heed_script(),
+            3,
             WORKERS_KEY,
             WORKER_INFO_KEY,
+            WORKER_WISHES_KEY,
             self.worker,
             orjson.dumps(self._description()),
+            worker_wishes.encode(self._heeding.wish),
         )
+        return worker_wishes.decode(found)
+
+    def _is_empty(self) -> bool:
+        return self._runner.is_empty and len(self._outbox) == 0
+
+    async def _claim_end(self, wish: Wish) -> bool:
+        """Return whether the worker is still to end; then no wish changes that any more."""
+        versions = {self.worker: wish.version}
+        keys, arguments = worker_wishes.change_arguments(Word.END, versions)
+        script = worker_wishes.change_script()
+        refused = await self._redis.eval(script, len(keys), *keys, *arguments)
+        return not refused
 
     def _description(self) -> Description:
         """Return what the worker says of itself with a heartbeat."""
@@ -246,6 +282,7 @@ class WorkerLoop:
             "ended": self._kinds.ended.total,
             "ended_by_minute": self._kinds.ended.by_minute(),
             "draining": self._runner.draining,
+            "quiet": self._heeding.quiet,
             "version": vitals.version,
             "cpu_percent": vitals.cpu_percent,
             "memory_bytes": vitals.memory_bytes,
@@ -286,7 +323,8 @@ class WorkerLoop:
     async def _stop_taking(self) -> None:
         # Sent before anything is handed back, or schedulers would dispatch it here again.
         self._runner.draining = True
-        await self._tell(self._beat())
+        self._heeding.stop()
+        await self._tell(self._say())
         self._runner.stop_taking()
 
     async def _drain(self, timeout_seconds: float) -> None:
@@ -302,7 +340,8 @@ class WorkerLoop:
         await cancelling.end(*self._tasks)
         # After the last beat, which would put the worker's name back.
         await self._tell(self._redis.zrem(WORKERS_KEY, self.worker))
-        await self._tell(self._redis.hdel(WORKER_INFO_KEY, self.worker))
+        for told in (WORKER_INFO_KEY, WORKER_WISHES_KEY):
+            await self._tell(self._redis.hdel(told, self.worker))
         await self._kinds.close()
         for connection in (self._redis, self._guard_redis):
             await self._tell(connection.aclose())

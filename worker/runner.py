@@ -167,6 +167,15 @@ class Runner:
             self._hold_bytes.remove(held)
             self._hand_back(held.entry)
 
+    def take_again(self) -> None:
+        """Take work again, after :meth:`stop_taking`."""
+        self.draining = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held, asked for or in flight."""
+        return not (self.flying or self._asking or self.held_count)
+
     async def drain(self, timeout_seconds: float) -> int:
         """Hand back held work, wait for requests in flight; return how many had to be left."""
         self.stop_taking()

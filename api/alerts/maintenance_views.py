@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -13,6 +14,7 @@ from api.idempotency import idempotent
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
+from executions.loop.clocks import database_now
 from notifications.presentation import present_window
 from notifications.services.maintenance import (
     WindowFields,
@@ -39,7 +41,7 @@ class MaintenanceWindowsView(PunctualView):
             list_windows(self.tenant_id),
             self.query,
             key="maintenance_windows",
-            serialize=present_window,
+            serialize=partial(present_window, now=database_now()),
         )
         return Response(page)
 
@@ -58,7 +60,7 @@ class MaintenanceWindowsView(PunctualView):
         wanted = WindowFields(**self.read_body(NewWindow))
         made = create_window(self.tenant_id, wanted, actor=self.actor)
         headers = {"Location": f"/v1/maintenance-windows/{made.id}"}
-        return Response(present_window(made), status=201, headers=headers)
+        return Response(present_window(made, database_now()), status=201, headers=headers)
 
 
 class MaintenanceWindowView(PunctualView):
@@ -69,7 +71,8 @@ class MaintenanceWindowView(PunctualView):
     @extend_schema(operation_id="get_maintenance_window", responses=WindowSerializer)
     def get(self, request: Request, window_id: UUID) -> Response:
         """Show a maintenance window."""
-        return Response(present_window(get_window(self.tenant_id, window_id)))
+        found = get_window(self.tenant_id, window_id)
+        return Response(present_window(found, database_now()))
 
     @extend_schema(operation_id="end_maintenance_window", request=None, responses={204: None})
     @idempotent(required=False)

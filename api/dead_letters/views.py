@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
@@ -85,31 +85,32 @@ class DeadLettersView(PunctualView):
 
         The list of letters comes as CSV or JSON lines, too.
         """
-        query = self.query
-        found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
-        if query["filter"] is not None:
-            found = letters_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
-        plain = is_plain(query["filter"], query["ordering"])
-        format_ = self.file_format
+        query, format_ = self.query, self.file_format
         order = DEAD_LETTER_ORDERS[query["ordering"]]
-        if query["group_by"]:
+        if query["group_by"] and format_ is not None:
+            message = "Groups come as JSON only: leave group_by out, or take JSON."
+            raise InvalidInput([FieldError("?group_by", "not_supported", message)], message)
+
+        def read() -> Any:
+            found = DeadLetter.objects.for_tenant(self.tenant_id).filtered(query)
+            if query["filter"] is not None:
+                scope = Scope(self.tenant_id, database_now())
+                found = letters_matching(found, query["filter"], scope)
+            if query["group_by"]:
+                return _groups(found, query)
             if format_ is not None:
-                message = "Groups come as JSON only: leave group_by out, or take JSON."
-                raise InvalidInput([FieldError("?group_by", "not_supported", message)], message)
-            read = partial(_groups, found, query)
-            return Response(read_list(read, advice=TASKS_ADVICE, unlimited=plain))
-        if format_ is not None:
-            make = partial(file_answer, request._request, "dead_letters", found, query)
-            return read_list(
-                lambda: make(format_=format_, order=order), advice=TASKS_ADVICE, unlimited=plain
-            )
-        page = read_list(
-            lambda: paginate(
+                plain, of = request._request, "dead_letters"
+                return file_answer(plain, of, found, query, format_=format_, order=order)
+            return paginate(
                 found, query, key="dead_letters", serialize=lambda row: row, order=order
-            ),
-            advice=TASKS_ADVICE,
-            unlimited=plain,
-        )
+            )
+
+        is_indexed = is_plain(query["filter"], query["ordering"])
+        page = read_list(read, advice=TASKS_ADVICE, unlimited=is_indexed)
+        if isinstance(page, HttpResponse):
+            return page
+        if query["group_by"]:
+            return Response(page)
         return Response({**page, "dead_letters": present_letters(page["dead_letters"])})
 
 

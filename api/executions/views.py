@@ -181,10 +181,11 @@ def read_executions(
     """Return what ``make`` makes of the rows, the query, their order and parts."""
     now = database_now()
     wanted, name = query.get("filter"), query.get("ordering", "-id")
-    rows, filters = narrowed(rows, wanted, with_bounds(query, now), Scope(tenant_id, now))
-    ordered = in_order(rows, EXECUTION_ORDERS[name])
 
     def read() -> _Answer:
+        bounds, scope = with_bounds(query, now), Scope(tenant_id, now)
+        found, filters = narrowed(rows, wanted, bounds, scope)
+        ordered = in_order(found, EXECUTION_ORDERS[name])
         return make(
             ordered.filtered(filters),
             {**query, "q": filters.get("q")},

@@ -22,6 +22,7 @@ from executions.choices import AttemptOutcome
 Answer = serializers.Serializer[Any]
 
 WORKER_KINDS = ("worker", "pull_worker")
+WORKER_STATES = ("live", "quiet", "draining", "lost")
 
 
 class StartDelaySerializer(Answer):
@@ -170,7 +171,10 @@ class WorkerSerializer(Answer):
     host = serializers.CharField(allow_null=True)
     pool = serializers.CharField()
     version = serializers.CharField(allow_null=True)
-    state = serializers.ChoiceField(choices=["live", "draining", "lost"])
+    state = serializers.ChoiceField(choices=WORKER_STATES)
+    settled = serializers.BooleanField(
+        help_text="False while it has not read yet that it is to be quiet, or to work again."
+    )
     silent_seconds = serializers.FloatField()
     capacity = serializers.IntegerField()
     in_flight = serializers.IntegerField(allow_null=True)

@@ -9,11 +9,14 @@ from api.stats.objectives_views import ObjectivesView
 from api.stats.shares_views import SharesView
 from api.stats.support_bundle_views import SupportBundleView
 from api.stats.usage_views import UsageView
+from api.stats.worker_views import TakeoversView, WorkerActionsView
 
 urlpatterns = [
     path("overview", stats.OverviewView.as_view(), name="overview"),
     path("workers", stats.WorkersView.as_view(), name="workers"),
     path("workers/earlier", stats.EarlierWorkersView.as_view(), name="earlier-workers"),
+    path("workers/actions", WorkerActionsView.as_view(), name="worker-actions"),
+    path("takeovers", TakeoversView.as_view(), name="takeovers"),
     # An id may hold slashes: a worker is named by its process and its host.
     path(
         "workers/<path:worker_id>/history",

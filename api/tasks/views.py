@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -107,22 +108,24 @@ class TasksView(PunctualView):
     @extend_schema(operation_id="list_tasks", responses=list_or_file("tasks", TaskSerializer))
     def get(self, request: Request) -> HttpResponseBase:
         """List tasks, newest first; also as CSV or JSON lines."""
-        query = self.query
-        found = Task.objects.for_tenant(self.tenant_id).filtered(query)
-        if query["filter"] is not None:
-            found = tasks_matching(found, query["filter"], Scope(self.tenant_id, database_now()))
+        query, format_ = self.query, self.file_format
         order = TASK_ORDERS[query["ordering"]]
-        found, plain = in_order(found, order), is_plain(query["filter"], query["ordering"])
-        if (format_ := self.file_format) is not None:
-            make = partial(file_answer, request._request, "tasks", found, query)
-            return read_list(
-                lambda: make(format_=format_, order=order), advice=TASKS_ADVICE, unlimited=plain
-            )
-        page = read_list(
-            lambda: paginate(found, query, key="tasks", serialize=lambda row: row, order=order),
-            advice=TASKS_ADVICE,
-            unlimited=plain,
-        )
+
+        def read() -> Any:
+            found = Task.objects.for_tenant(self.tenant_id).filtered(query)
+            if query["filter"] is not None:
+                scope = Scope(self.tenant_id, database_now())
+                found = tasks_matching(found, query["filter"], scope)
+            found = in_order(found, order)
+            if format_ is not None:
+                plain = request._request
+                return file_answer(plain, "tasks", found, query, format_=format_, order=order)
+            return paginate(found, query, key="tasks", serialize=lambda row: row, order=order)
+
+        is_indexed = is_plain(query["filter"], query["ordering"])
+        page = read_list(read, advice=TASKS_ADVICE, unlimited=is_indexed)
+        if isinstance(page, HttpResponse):
+            return page
         return Response({**page, "tasks": present_tasks(page["tasks"])})
 
     @extend_schema(

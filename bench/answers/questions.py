@@ -30,6 +30,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "hours": ("1", "24"),
     "label": ("team:billing", "team:team-1", "nothing:here"),
     "limit": ("1", "7", "200"),
+    "member": ("1",),
     "minutes": ("1", "60", "1440"),
     "object_id": ("nothing",),
     "object_kind": ("task",),

@@ -54,8 +54,10 @@ def _tenant(name: str, kind: int) -> Rows:
     ids["workflow_id"], ids["run_id"], ids["key"] = ids["task_id"][:1], ids["task_id"][:1], ["a"]
     # Nor is an audit entry.
     ids["entry_id"] = ids["task_id"][:1]
-    # Nor an erasure, a member, an invitation, a named secret, a channel or an event webhook.
+    # Nor an erasure, a member, an invitation, a named secret, a channel, an event webhook, a view
+    # or a maintenance window.
     ids["erasure_id"] = ids["invitation_id"] = ids["task_id"][:1]
+    ids["view_id"] = ids["window_id"] = ids["task_id"][:1]
     ids["channel_id"] = ids["event_subscription_id"] = ids["task_id"][:1]
     ids["member_id"], ids["name"] = ["1"], ["missing"]
     ids["execution_id"] = [str(row.id) for row in history.executions]

@@ -20,12 +20,16 @@ from dashboard.task_form.values import (
     zone_or_utc,
 )
 from executions.loop.clocks import database_now
+from shared.clock_text import clock_text
+from shared.instants import parse_instant
 from tasks.choices import TIMING_FIELDS
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
 from tasks.plain_times.reading import read_when
 from tasks.plain_times.vocabulary import PlainTimeError
 from tasks.schedules.zones import UnknownZone, find_zone
 
+#: A hidden field of the preview: the time that it showed for plain words, and these words.
+SHOWN = "words_shown"
 #: The fields of a new form.
 EMPTY: Mapping[str, str] = {
     "when": "cron",
@@ -119,12 +123,19 @@ def _in_words(form: Form) -> dict[str, Any] | None:
         return None
     try:
         zone = find_zone(form.text("timezone", "UTC"))
-        return read_when(form.text("words"), now=database_now(), zone=zone).schedule
     except UnknownZone:
-        return {}  # validation says so of the zone itself
+        zone = find_zone("UTC")  # validation says so of the zone itself
+    try:
+        found = read_when(form.text("words"), now=database_now(), zone=zone).schedule
     except PlainTimeError as error:
         form.refuse("#/schedule/words", "words_not_understood", str(error))
         return {}
+    shown, _, words = form.text(SHOWN).partition(" ")
+    if "run_at" in found and words == form.text("words") and shown != found["run_at"]:
+        meant = clock_text(parse_instant(found["run_at"]), "weekday")
+        message = f"By now this means {meant}, another time than was shown. Save it again if so."
+        form.refuse("#/schedule/words", "words_moved", message)
+    return found
 
 
 def _kind_of(understood: Mapping[str, Any]) -> str:

@@ -54,13 +54,17 @@ def filter_link(context: RequestContext, text: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def kept_fields(context: RequestContext) -> SafeString:
-    """Keep the page's query in a form that has the filter and its own place."""
+def kept_fields(context: RequestContext, *own: str) -> SafeString:
+    """Keep the page's query in a form that has the filter and its own place.
+
+    ``own`` are further fields that the form has itself.
+    """
+    left_out = {*context["list_filter"].replaced, *own}
     given = context["request"].GET
     pairs = (
         (name, value)
         for name in given
-        if name not in context["list_filter"].replaced
+        if name not in left_out
         for value in given.getlist(name)
         if value
     )

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
-from dashboard.chosen_rows import letters_of
+from dashboard.chosen_rows import rows_of
 from dashboard.fields import read_text
 from dashboard.list_doors import look_of
 from dashboard.listing import read_filters, read_page
@@ -29,9 +29,7 @@ from executions.dead_letters.letters import (
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.querysets import DeadLetterQuerySet
-from insight.filter_language.conditions import Scope, letters_matching
 from insight.filter_language.fields import DEAD_LETTERS
-from insight.list_orders import DEAD_LETTER_ORDERS
 from insight.presentation.dead_letters import present_letter
 from insight.run_part import part_of
 from insight.statistics.history import dead_letter_sparklines
@@ -57,17 +55,16 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
     if answer := list_filter.added(request, query, asked):
         return answer
     tenant = request.visitor.tenant.pk
-    letters = DeadLetter.objects.for_tenant(tenant)
-    found = letters_of(tenant, query)
-    found = letters_matching(found, asked.wanted, Scope(tenant, database_now()))
+    now = database_now()
     by_cause = query["view"] == "groups" and query["state"] == "open"
     by_cause = by_cause and not query["error_signature"]
-    order = DEAD_LETTER_ORDERS[query["ordering"]]
 
     def read() -> dict[str, Any]:
+        chosen = rows_of(SavedList.DEAD_LETTERS, tenant, query, now, asked.wanted)
         if by_cause:
-            return _groups(tenant, found)
-        return read_page(found, query, present=_with_tasks, order=order, counted=True)
+            return _groups(tenant, chosen.rows)
+        order = chosen.order
+        return read_page(chosen.rows, query, present=_with_tasks, order=order, counted=True)
 
     nothing = {**list_filter.NO_ROWS, "groups": [], "letters": 0, "causes": 0}
     listed = asked.read(read, order=query["ordering"], none=nothing)
@@ -83,11 +80,11 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
             "by_cause": by_cause,
             "narrowed": narrowed,
             "views": views_of(request, SavedList.DEAD_LETTERS),
-            "look": look_of(request, SavedList.DEAD_LETTERS, query),
+            "look": look_of(request, SavedList.DEAD_LETTERS, query, now=now),
             "list_filter": asked,
             "acts_on_groups": not others.terms,
             "searched": searched,
-            "words": _resolutions(letters, query) if query["state"] == "resolved" else [],
+            "words": _resolutions(tenant, query) if query["state"] == "resolved" else [],
             "task": Task.objects.filter(tenant_id=tenant, pk=query["task"]).first()
             if query["task"]
             else None,
@@ -172,14 +169,15 @@ def _note(request: ConsoleRequest) -> str:
     return read_text(request, "note", longest=1000)
 
 
-def _resolutions(letters: DeadLetterQuerySet, query: dict[str, Any]) -> list[str]:
+def _resolutions(tenant: UUID, query: dict[str, Any]) -> list[str]:
     """Return the words that the list offers as a filter, the chosen one among them."""
     chosen = {query["resolution"]} if query["resolution"] else set()
+    letters = DeadLetter.objects.for_tenant(tenant)
     known = [word for word in letters.resolutions(_LOOKED_AT) if word != "archived"]
     return sorted({*known[:_WORDS], *chosen})
 
 
-def _groups(tenant: Any, found: DeadLetterQuerySet) -> dict[str, Any]:
+def _groups(tenant: UUID, found: DeadLetterQuerySet) -> dict[str, Any]:
     """Return the causes with the most letters, and how many causes and letters there are."""
     counted = found.grouped_by_signature()
     groups = list(counted[: _GROUPS + 1])

@@ -168,6 +168,9 @@ def _labels(request: ConsoleRequest) -> dict[str, str]:
         if not colon or not name.strip():
             message = "Write each label as name:value, one a line."
             raise InvalidInput([FieldError("#/labels", "invalid_label", message)], message)
+        if name.strip() in found:
+            message = f"Give one value for the label {name.strip()[:40]!r}: a task has one."
+            raise InvalidInput([FieldError("#/labels", "invalid_label", message)], message)
         found[name.strip()] = value.strip()
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -10,18 +11,18 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from api.list_pages import WINDOWS
+from api.list_pages import WINDOWS, since_of
 from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.chosen_rows import rows_of
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of, traces_of
-from dashboard.list_doors import look_of, since_of
+from dashboard.list_doors import look_of
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.live_parts import version_of
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
 from dashboard.saved_views import default_address, parameters_of, views_of
 from dashboard.target_words import describe_target
-from executions.bulk.backfill_steps import executions_made_by
 from executions.captured_logs import captured_log
 from executions.changes.cancellation import cancel_execution
 from executions.choices import FINAL, OPEN, Status
@@ -29,14 +30,10 @@ from executions.gate.key_list import ShownKey, key_of
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import as_readable, payload_of
-from executions.querysets import ExecutionQuerySet
 from executions.redacted_fields import paths_of
 from executions.triggering.triggers import retry_execution
-from insight.filter_language.conditions import Scope, begins
+from insight.filter_language.conditions import begins
 from insight.filter_language.fields import EXECUTIONS
-from insight.filter_language.terms import Filter
-from insight.list_filters import narrowed, with_bounds
-from insight.list_orders import EXECUTION_ORDERS, in_order
 from insight.presentation.execution_detail import present_execution_detail
 from insight.run_part import part_of
 from insight.statistics.facets import MOST_COUNTED, status_counts
@@ -53,7 +50,10 @@ _MOMENTS = {
     ("due", "late"): "late by over 1 s",
     ("ended", "last_hour"): "ended in the last hour",
 }
-_FILTERS = ("filter", "status", "task", "series", "concurrency_key", "due", "ended", "q")
+_FILTERS = (
+    *("filter", "status", "since", "until", "task", "series", "concurrency_key", "due", "ended"),
+    "q",
+)
 #: Columns of numbers, and the orders of columns that can be sorted by.
 _NUMERIC = ("start_delay", "duration", "attempt", "http_status")
 
@@ -73,10 +73,9 @@ def executions(request: ConsoleRequest) -> HttpResponse:
     since = since_of(query, now, begins=begins(asked.wanted))
     # All executions of a backfill, without a window, in the order of their nominal times.
     query["ordering"] = query["ordering"] or ("-scheduled_for" if query["series"] else "-id")
-    filters = with_bounds({**query, "since": since}, now)
     is_counted = not asked.wanted.terms and (bool(moment) or _is_open_work(query))
     listed = asked.read(
-        lambda: _page_of(request, query, asked.wanted, filters, is_counted),
+        lambda: _page_of(request, query, asked, now, is_counted),
         order=query["ordering"],
         none=dict(list_filter.NO_ROWS),
     )
@@ -89,15 +88,15 @@ def executions(request: ConsoleRequest) -> HttpResponse:
             "list_filter": asked,
             "windows": [(name, label) for name, (label, _) in WINDOWS.items()],
             "moment": moment,
-            "begins": begins(asked.wanted),
-            "statuses": asked.chips("status", _counts(request, asked, filters)),
+            "begins": begins(asked.box),
+            "statuses": asked.chips("status", _counts(request, query, asked, now)),
             "most_counted": MOST_COUNTED,
             "task": _task_of(request, query["task"]),
             "filtered": any(query[name] for name in _FILTERS),
             "numeric": _NUMERIC,
             "open_states": OPEN,
             "views": views_of(request, SavedList.EXECUTIONS),
-            "look": look_of(request, SavedList.EXECUTIONS, query, since=since),
+            "look": look_of(request, SavedList.EXECUTIONS, query, now=now, since=since),
         },
     )
 
@@ -223,49 +222,37 @@ def _url(execution_id: UUID) -> str:
 def _page_of(
     request: ConsoleRequest,
     query: dict[str, Any],
-    wanted: Filter,
-    filters: dict[str, Any],
+    asked: list_filter.ListFilter,
+    now: datetime,
     is_counted: bool,
 ) -> dict[str, Any]:
     tenant = request.visitor.tenant.pk
-    order = EXECUTION_ORDERS[query["ordering"]]
-    rows, filters = _rows(request, query, wanted, filters)
-    rows = in_order(rows, order)
+    chosen = rows_of(SavedList.EXECUTIONS, tenant, query, now, asked.wanted)
     return read_page(
-        rows.filtered(filters),
+        chosen.rows,
         query,
         present=present_listed,
-        order=order,
+        order=chosen.order,
         counted=is_counted,
-        parts=rows.parts(tenant, filters),
+        parts=chosen.parts,
     )
 
 
-def _rows(
-    request: ConsoleRequest, query: dict[str, Any], wanted: Filter, filters: dict[str, Any]
-) -> tuple[ExecutionQuerySet, dict[str, Any]]:
-    tenant = request.visitor.tenant.pk
-    found = Execution.objects.for_tenant(tenant)
-    if query["series"] is not None:
-        found = executions_made_by(tenant, query["series"])
-    return narrowed(found, wanted, filters, Scope(tenant, database_now()))
-
-
 def _counts(
-    request: ConsoleRequest, asked: list_filter.ListFilter, filters: dict[str, Any]
+    request: ConsoleRequest, query: dict[str, Any], asked: list_filter.ListFilter, now: datetime
 ) -> dict[str, int] | None:
     """Return how many rows of each state the other filters leave.
 
     None where a live page asks again, because the numbers are those of its loading, and where a
     text is looked for, which would be looked for eight times.
     """
-    if request.headers.get("X-Live") or asked.error or filters["q"]:
+    if request.headers.get("X-Live") or asked.error or query["q"]:
         return None
     wanted = asked.box.without("status")
     if wanted.taking_text()[1] is not None:
         return None
-    rows, filters = _rows(request, filters, wanted, {**filters, "status": None})
-    return status_counts(rows.filtered(filters))
+    tenant, others = request.visitor.tenant.pk, {**query, "status": None}
+    return status_counts(lambda: rows_of(SavedList.EXECUTIONS, tenant, others, now, wanted).rows)
 
 
 def _task_of(request: ConsoleRequest, task_id: UUID | None) -> Task | None:

@@ -145,7 +145,7 @@ def _presented(found: list[MaintenanceWindow]) -> list[dict[str, Any]]:
         {
             "window": one,
             "covers": names.get(one.value, one.value) or "all alerts",
-            "clocks": _clocks(one),
+            "clocks": _clocks(one, now),
             "days": ", ".join(days[day] for day in one.weekdays),
             "active_until": active_until(one, now),
             "is_over": one.ends_at is not None and one.ends_at <= now,
@@ -154,11 +154,11 @@ def _presented(found: list[MaintenanceWindow]) -> list[dict[str, Any]]:
     ]
 
 
-def _clocks(window: MaintenanceWindow) -> str:
+def _clocks(window: MaintenanceWindow, now: datetime) -> str:
     """Return the times of day of a weekly window, or ""."""
     if window.from_time is None or window.to_time is None:
         return ""
-    shown = present_window(window)
+    shown = present_window(window, now)
     return f"{shown['from_time']} to {shown['to_time']}"
 
 

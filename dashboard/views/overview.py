@@ -14,6 +14,7 @@ from dashboard.access import ConsoleRequest, page
 from dashboard.pictures.delays import MinuteDelays
 from dashboard.pictures.fires import FireMinute
 from dashboard.pictures.throughput import MinuteOutcomes
+from dashboard.views.demo import may_break
 from executions.models import DeadLetter, Execution
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
 from insight.forecast.hour import MINUTES, hour_ahead
@@ -54,6 +55,7 @@ def overview(request: ConsoleRequest) -> HttpResponse:
             "running": running_now(tenant, _RUNNING),
             "groups": list(letters.grouped_by_signature()[:_GROUPS]),
             "steps": _first_steps(request),
+            "may_break": may_break(request),
         },
     )
 

@@ -17,7 +17,8 @@ from django.template.defaultfilters import filesizeformat
 
 from dashboard.access import ConsoleRequest, page, refuse
 from dashboard.pictures.partition_map import PartitionCell
-from insight import installation
+from dashboard.views.demo import may_break
+from insight import installation, takeovers
 from insight.statistics import fleet
 from shared.clock_watch import TOLERATED_SECONDS
 from shared.process_sight import is_hidden
@@ -71,7 +72,10 @@ def system(request: ConsoleRequest) -> HttpResponse:
         "table_bytes": filesizeformat(sum(one.bytes for one in tables)),
         "history": installation.history(),
         "clocks": _clocks(),
+        "losses": takeovers.read(),
+        "most_losses": takeovers.MOST,
         "versions": installation.versions(),
+        "may_break": may_break(request),
     }
     return render(request, "dashboard/system.html", shown)
 

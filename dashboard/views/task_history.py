@@ -14,7 +14,15 @@ from django.urls import reverse
 from api.protocol.query import choice, integer
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters
-from insight.statistics.of_task import DEFAULT_WINDOW, MOST_ROWS, WINDOWS, TaskHistory, history_of
+from insight.filter_language.tokens import quoted
+from insight.statistics.of_task import (
+    DEFAULT_WINDOW,
+    MOST_ROWS,
+    WINDOWS,
+    Cause,
+    TaskHistory,
+    history_of,
+)
 from insight.task_calendar import TaskDay, calendar_of
 from insight.version_diff import MOST_LINES, compare_versions
 from shared.clock_text import field_text
@@ -63,16 +71,18 @@ def task_versions(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     query = read_filters(request, {"before": parameter, "after": parameter})
     after = query["after"] or task.version
     before = query["before"] or max(1, after - 1)
-    versions = list(own_revisions(task).order_by("-version")[:_VERSIONS])
+    diff = compare_versions(task, before, after)
+    newest = own_revisions(task).order_by("-version")[:_VERSIONS]
+    choices = {one.version: one for one in (*newest, diff.before, diff.after)}
     return render(
         request,
         "dashboard/task_versions.html",
         {
             "task": task,
-            "diff": compare_versions(task, before, after),
+            "diff": diff,
             "before": before,
             "after": after,
-            "versions": versions,
+            "versions": [choices[number] for number in sorted(choices, reverse=True)],
             "most": MOST_LINES,
         },
     )
@@ -96,10 +106,17 @@ def _causes(task: Task, found: TaskHistory) -> list[dict[str, Any]]:
             "share": cause.count / max(1, found.total.failed),
             "last_at": cause.last_at,
             "last_url": reverse("dashboard:execution", args=[cause.last_id]),
-            "url": _executions(task, found.since, status="FAILED", q=cause.error_code),
+            "url": _executions(task, found.since, status="FAILED", filter=_filter_of(cause)),
         }
         for cause in found.causes
     ]
+
+
+def _filter_of(cause: Cause) -> str:
+    """Return the terms of a filter that only failures of the cause match."""
+    status = cause.response_status
+    http = "-http:>=100" if status is None else f"http:{status}"
+    return f"error:{quoted(cause.error_code)} {http}" if cause.error_code else http
 
 
 def _executions(task: Task, since: datetime, until: datetime | None = None, **more: str) -> str:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page
 from dashboard.task_form.form import judge_schedule
-from dashboard.task_form.schedule import expression_of
+from dashboard.task_form.schedule import SHOWN, expression_of
 from executions.loop.clocks import database_now
 from insight.forecast.what_if import compare
 from insight.task_fires import clock_changes_of
@@ -40,7 +40,8 @@ _REMOVED = 5
 @page(Role.VIEWER)
 def schedule_preview(request: ConsoleRequest) -> HttpResponse:
     """Show the form's schedule in words, with its next ten fires and the changes of an edit."""
-    fields = form_fields(request)
+    # The former preview says nothing to the next one.
+    fields = {name: text for name, text in form_fields(request).items() if name != SHOWN}
     now = database_now()
     shown: dict[str, Any]
     try:
@@ -51,7 +52,7 @@ def schedule_preview(request: ConsoleRequest) -> HttpResponse:
         box = {"cron": "cron_expression", "words": "words"}.get(fields.get("when", ""))
         is_empty = bool(box) and not (fields.get("version") or fields.get(box or "", "").strip())
         shown = {"is_empty": is_empty, "errors": [error.message for error in refused.errors]}
-    shown["zone"] = fields.get("timezone", "UTC")
+    shown |= {"zone": fields.get("timezone", "UTC"), "words": fields.get("words", "").strip()}
     return render(request, "dashboard/_schedule_preview.html", shown)
 
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from dashboard import list_filter
 from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.chosen_rows import rows_of
 from dashboard.fields import read_text
 from dashboard.list_doors import look_of
 from dashboard.listing import present_listed, read_filters, read_page
@@ -31,9 +32,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution, Pool
 from executions.triggering.triggers import run_task
 from insight.explain.evidence import end_of_pause, standing_pause_of
-from insight.filter_language.conditions import Scope, tasks_matching
 from insight.filter_language.fields import TASKS
-from insight.list_orders import TASK_ORDERS, in_order
 from insight.presentation.audit import present_entry
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips
@@ -74,20 +73,14 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
     if answer := list_filter.added(request, query, asked):
         return answer
     tenant = request.visitor.tenant.pk
-    order = TASK_ORDERS[query["ordering"]]
-    found = Task.objects.for_tenant(tenant).filtered(query)
-    found = tasks_matching(found, asked.wanted, Scope(tenant, database_now()))
-    listed = asked.read(
-        lambda: read_page(
-            in_order(found, order),
-            query,
-            present=_listed,
-            order=order,
-            counted=query["destination"] is not None,
-        ),
-        order=query["ordering"],
-        none=dict(list_filter.NO_ROWS),
-    )
+    now = database_now()
+
+    def read() -> dict[str, Any]:
+        chosen = rows_of(SavedList.TASKS, tenant, query, now, asked.wanted)
+        counted = query["destination"] is not None
+        return read_page(chosen.rows, query, present=_listed, order=chosen.order, counted=counted)
+
+    listed = asked.read(read, order=query["ordering"], none=dict(list_filter.NO_ROWS))
     strips = run_strips(tenant, [UUID(row["id"]) for row in listed["rows"]], _RUNS)
     for row in listed["rows"]:
         row["strip"] = [_bar(run) for run in strips.get(UUID(row["id"]), [])]
@@ -101,7 +94,7 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
             "statuses": asked.chips("status"),
             "filtered": any(query[name] for name in _FILTERS),
             "views": views_of(request, SavedList.TASKS),
-            "look": look_of(request, SavedList.TASKS, query),
+            "look": look_of(request, SavedList.TASKS, query, now=now),
         },
     )
 

@@ -16,6 +16,7 @@ from dashboard.pictures.timeline import TimelineBar
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Execution
+from insight.list_budget import read_list
 from shared.process_sight import shown_worker
 from tasks.definition import plain_pool
 from tasks.models import Task
@@ -37,18 +38,23 @@ _PARAMETERS = {
 }
 #: Executions that are read, the newest of the window.
 MOST_ROWS = 400
+_ADVICE = "Choose a shorter window, or open it from the page of one task."
 
 
 @page(Role.VIEWER)
 def executions_timeline(request: ConsoleRequest) -> HttpResponse:
-    """Show when the executions of a window ran; the newest 400 that have begun."""
+    """Show when the executions of a window ran; the newest 400 that have begun.
+
+    Of a window with very many that have not, the answer is 400 with advice.
+    """
     query = read_filters(request, _PARAMETERS)
     tenant, now = request.visitor.tenant.pk, database_now()
     since = now - WINDOWS[query["window"]][1]
     wanted = {"since": since, "until": now, "task": query["task"], "status": query["status"]}
-    found = Execution.objects.for_tenant(tenant).filtered(wanted).order_by("-id")
-    rows = list(found[: MOST_ROWS + 1])
-    shown = [row for row in rows[:MOST_ROWS] if row.started_at is not None]
+    found = Execution.objects.for_tenant(tenant).filtered(wanted)
+    begun = found.filter(started_at__isnull=False).order_by("-id")
+    rows = read_list(lambda: list(begun[: MOST_ROWS + 1]), advice=_ADVICE)
+    shown = rows[:MOST_ROWS]
     tasks = Task.objects.filter(tenant_id=tenant, pk__in={row.task_id for row in shown})
     names = dict(tasks.values_list("pk", "name"))
     return render(

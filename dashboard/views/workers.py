@@ -10,19 +10,24 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from api.protocol.query import choice, text
-from dashboard.access import ConsoleRequest, page
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.fields import read_text
 from dashboard.listing import read_filters
 from dashboard.pictures.partition_map import PartitionCell
+from dashboard.process_rights import runs_processes
+from executions.changes import worker_wishes
 from executions.housekeeping import worker_history
 from executions.models import WorkerHour, WorkerMinute
 from insight.statistics import PartitionView, fleet
-from shared.exceptions import NotFound
+from insight.statistics.fleet import WorkerView
+from shared.exceptions import FieldError, InvalidInput, NotFound
 from shared.process_sight import is_hidden
 from shared.redis_client import ConnectionFailed
 from tenants.choices import Role
 
 _TABLE_ROWS = 48
 _LONGEST_ID = 200
+_LONGEST_WHICH = 300
 _EARLIER_DAYS = 90
 _EARLIER = 100
 
@@ -72,8 +77,46 @@ def workers(request: ConsoleRequest) -> HttpResponse:
             "slots": sum(one.capacity for one in serving),
             "in_flight": sum(one.in_flight or 0 for one in serving),
             "sees_processes": not is_hidden(),
+            "runs_processes": runs_processes(request.visitor.user),
+            "groups": _groups(serving),
         },
     )
+
+
+@action(Role.VIEWER, of_installation=True)
+def wish(request: ConsoleRequest) -> Done:
+    """Make workers quiet, drain them, or let them work again: one, or those of a pool or host."""
+    kind, _, name = read_text(request, "which", longest=_LONGEST_WHICH).partition(":")
+    asked = request.POST.get("action", "")
+    if kind not in ("worker", "pool", "host") or asked not in list(worker_wishes.Action):
+        message = "Choose workers, and what they shall do."
+        raise InvalidInput([FieldError("#/which", "invalid", message)], message)
+    choice = worker_wishes.Choice(**{kind: name})
+    actor = request.visitor.actor
+    done = worker_wishes.wish(worker_wishes.Action(asked), choice, actor=actor)
+    return Done(_said(asked, len(done.changed), len(done.unchanged)))
+
+
+def _said(asked: str, changed: int, unchanged: int) -> str:
+    if not changed:
+        return "Nothing to change: they do so already."
+    those = "1 worker" if changed == 1 else f"{changed} workers"
+    besides = f" {unchanged} did so before." if unchanged else ""
+    one = changed == 1
+    if asked == "resume":
+        return f"{those} {'takes' if one else 'take'} work again.{besides}"
+    ends = f", and {'ends' if one else 'end'} when empty" if asked == "drain" else ""
+    return f"{those} {'takes' if one else 'take'} no new work{ends}.{besides}"
+
+
+def _groups(serving: Sequence[WorkerView]) -> list[tuple[str, str]]:
+    """Return the pools and hosts of our own live workers, as the form sends and shows them."""
+    pools = sorted({one.pool for one in serving})
+    hosts = sorted({one.host for one in serving if one.host})
+    return [
+        *((f"pool:{name}", f"All of the pool {name}") for name in pools),
+        *((f"host:{name}", f"All on the host {name}") for name in hosts),
+    ]
 
 
 def _owner_of(one: PartitionView, names: dict[UUID, str]) -> str | None:
@@ -128,6 +171,7 @@ def worker(request: ConsoleRequest, worker_id: str) -> HttpResponse:
             "worker_id": worker_id,
             "worker": found,
             "redis_away": redis_away,
+            "runs_processes": runs_processes(request.visitor.user),
             "span": span,
             "spans": [(name, one.label, one == span) for name, one in SPANS.items()],
             "by_hour": by_hour,

@@ -36,7 +36,7 @@ class PartitionLeaseAdmin(ProductAdmin):
 class UnownedStretchAdmin(ProductAdmin):
     """When partitions had no scheduler."""
 
-    list_display = ("partition", "since", "until", "judged", "id")
+    list_display = ("partition", "since", "until", "lost_by", "taken_by", "judged", "id")
 
 
 @admin.register(MetricTotal)

@@ -9,6 +9,8 @@ from django.db.models import Q
 class UnownedStretch(models.Model):
     """One outage of one partition, noted by the scheduler that took it over.
 
+    ``lost_by`` and ``taken_by`` name the schedulers, name@host: its former owner, empty where that
+    had released it, and its next one; both are empty in rows of older versions.
     ``judged``: the misfire policies have decided on prepared work that came due in it.
     Housekeeping drops the row with the ledger's days.
     """
@@ -17,6 +19,8 @@ class UnownedStretch(models.Model):
     partition = models.SmallIntegerField()
     since = models.DateTimeField()
     until = models.DateTimeField()
+    lost_by = models.CharField(max_length=120, default="", db_default="")
+    taken_by = models.CharField(max_length=120, default="", db_default="")
     judged = models.BooleanField(default=False, db_default=False)
 
     class Meta:

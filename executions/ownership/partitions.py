@@ -228,7 +228,8 @@ class Partitions:
 
     def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
         parameters = {"node": self.node, "partitions": list(wanted), "ttl": ttl}
-        taken = rows("leases/acquire", {**parameters, "outage": OUTAGE_SECONDS})
+        named = {"name": self.name, "outage": OUTAGE_SECONDS}
+        taken = rows("leases/acquire", {**parameters, **named})
         over = {partition: now for partition, _, now, inherited in taken if inherited}
         self.inherited |= over
         if over:

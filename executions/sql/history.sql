@@ -1,14 +1,15 @@
 -- name: insert_executions
 -- Inserts finished executions of a past time, for demonstrations: marked by trigger and reason, and
--- without events, so that they cause no alerts. Keeps an existing id.
+-- without events, so that they cause no alerts. Keeps an existing id; returns the new ones, with
+-- what their counts need.
 INSERT INTO ended_executions (
-    id, tenant_id, task_id, partition, priority, pool, revision, status, reason, trigger,
+    id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason, trigger,
     scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
     max_attempts, lost_count, timeout_seconds, incarnation, worker, held, response_status,
     error_code, error_message, created_at
 )
 SELECT s.id, t.tenant_id, t.id, t.partition,
-       t.priority, 'default', t.version, s.status, %(mark)s, 'backfill', s.at, s.due_at, s.due_at,
+       t.priority, 'default', t.destination, t.version, s.status, %(mark)s, 'backfill', s.at, s.due_at, s.due_at,
        s.started_at, s.finished_at, s.delay, s.attempts, s.most, 0, s.timeout, '', %(mark)s,
        false, s.answer, s.code, s.message, s.at
 FROM unnest(
@@ -20,6 +21,7 @@ FROM unnest(
         due_at, most, timeout)
 JOIN tasks t ON t.id = s.task_id AND t.tenant_id = %(tenant)s
 ON CONFLICT (id) DO NOTHING
+RETURNING id, revision, priority
 
 -- name: insert_attempts
 -- Inserts the attempts of such executions; none was handed out, so their fencing token is 0.

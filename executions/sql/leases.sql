@@ -78,9 +78,9 @@ WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
 -- epoch, which fences the former owner; returns also whether another scheduler owned them until its
 -- lease ran out. A partition is another scheduler's as long as that scheduler's lease lasts, unless
 -- it was handed over. Begins this scheduler's lease where that had ended. Notes the time in which
--- the partitions had no scheduler, where that was an outage: a former owner that did not release
--- may have died right after it renewed. Skips rows that another scheduler is taking in this very
--- moment.
+-- the partitions had no scheduler, where that was an outage, and the names of both owners: a former
+-- owner that did not release may have died right after it renewed. Skips rows that another scheduler
+-- is taking in this very moment.
 WITH free AS (
     SELECT l.partition, l.owner, CASE WHEN l.owner IS NULL THEN l.expires_at
         ELSE coalesce(least(l.expires_at, (
@@ -105,12 +105,14 @@ WITH free AS (
     FROM free
     WHERE l.partition = free.partition
     RETURNING l.partition, l.epoch, now() AS at,
-              coalesce(free.owner <> %(node)s, false) AS inherited,
+              free.owner AS lost, coalesce(free.owner <> %(node)s, false) AS inherited,
               CASE WHEN free.owner IS NULL THEN free.ended_at
                    ELSE free.ended_at - %(ttl)s * interval '1 second' END AS unowned_since
 ), noted AS (
-    INSERT INTO unowned_stretches (partition, since, until)
-    SELECT partition, unowned_since, at FROM taken
+    INSERT INTO unowned_stretches (partition, since, until, lost_by, taken_by)
+    SELECT partition, unowned_since, at,
+           coalesce((SELECT n.name FROM scheduler_nodes n WHERE n.id = lost), ''), %(name)s
+    FROM taken
     WHERE unowned_since < at - %(outage)s * interval '1 second'
 )
 SELECT partition, epoch, at, inherited FROM taken

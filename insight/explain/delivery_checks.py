@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from executions.choices import FINAL, Status
 from insight.explain import pool_checks
 from insight.explain.answer import Check, Fix, spell, told
@@ -40,8 +42,7 @@ def workers(found: Situation) -> Check:
         return Check("workers", None, "Redis, which knows the workers, cannot be reached")
     taking = [worker for worker in pool.workers if worker.takes_work]
     if not taking:
-        says = f"no live worker of the pool {found.pool} takes work"
-        return Check("workers", False, says, _gone(pool), _START_WORKER)
+        return _none_takes_work(pool, found.pool)
     used = _used(pool, found.pool)
     if pool.in_flight >= pool.room:
         says, more = f"no worker has free capacity: {used}", _SHARED if pool.is_scarce else ""
@@ -170,10 +171,23 @@ def _not_asked(name: str, found: Situation) -> Check:
     return Check(name, None, "this is checked when it may start")
 
 
+def _none_takes_work(pool: PoolRoom, name: str) -> Check:
+    """Judge a pool whose workers are quiet, stop or are gone."""
+    states = Counter(worker.state for worker in pool.workers if worker.live)
+    if not states:
+        says = f"no live worker of the pool {name} takes work"
+        return Check("workers", False, says, _gone(pool), _START_WORKER)
+    counted = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    says = f"no worker of the pool {name} takes new work: {counted}"
+    if "quiet" not in states:
+        return Check("workers", False, says, "All live workers are about to stop.", _START_WORKER)
+    more = "The operator of the installation has made workers quiet."
+    text = f"Let them work again: `manage.py workers resume --pool {name}`; or start another."
+    return Check("workers", False, says, more, Fix(text, "", "workers"))
+
+
 def _gone(pool: PoolRoom) -> str:
     silent = [worker.silent_seconds for worker in pool.workers if not worker.live]
-    if pool.workers and not silent:
-        return "All live workers are about to stop."
     if not silent:
         return "No worker has reported within the last day."
     return f"The last one fell silent {min(silent):.0f} s ago."

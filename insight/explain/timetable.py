@@ -28,7 +28,8 @@ _LOOKS_BACK = tuple(
 )
 #: How many chunks of ``Spec.count_chunk`` one question may count.
 _MOST_CHUNKS = 50
-_UNREADABLE = (PunctualError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+#: Errors of a stored schedule that a rule of today cannot read.
+UNREADABLE = (PunctualError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 
 class Timetable:
@@ -117,7 +118,7 @@ class Timetable:
                     created_at=self.task.created_at,
                 )
             )
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             log.warning(
                 "schedule.not_shown",
                 extra={

@@ -137,9 +137,12 @@ def _on_the_way(row: Execution, around: _Around) -> RowWait:
         words = _AT_DESTINATION.get(row.reason, "capacity of {}")
         return RowWait("destination", words.format(row.destination or "its destination"))
     pool = plain_pool(row.pool)
-    free = row.pool in around.live_pools
-    return RowWait("worker", f"a free worker of the pool {pool}" if free
-                   else f"a worker: none of the pool {pool} lives")  # fmt: skip
+    takes_work = around.live_pools.get(row.pool)
+    if takes_work is None:
+        return RowWait("worker", f"a worker: none of the pool {pool} lives")
+    if not takes_work:
+        return RowWait("worker", f"a worker: those of the pool {pool} take no new work")
+    return RowWait("worker", f"a free worker of the pool {pool}")
 
 
 def _pause_of(row: Execution, task: Task, pauses: Mapping[UUID, Pause]) -> RowWait | None:
@@ -170,10 +173,17 @@ def _is_looked_after(owner: Owner | None, now: datetime) -> bool:
     return lease is not None and lease > now and heard is not None and now - heard <= silent
 
 
-def _live_pools(tenant_id: UUID) -> set[str] | None:
-    """Return the pools that have a live worker; None where Redis cannot be asked."""
+def _live_pools(tenant_id: UUID) -> dict[str, bool] | None:
+    """Return the pools that have a live worker, and whether one of them takes new work.
+
+    None where Redis cannot be asked.
+    """
+    found: dict[str, bool] = {}
     try:
-        return {worker.pool for worker in workers(tenant_id) if worker.takes_work}
+        for worker in workers(tenant_id):
+            if worker.live:
+                found[worker.pool] = found.get(worker.pool, False) or worker.takes_work
+        return found
     except (redis.RedisError, OSError):
         return None
 

@@ -1,6 +1,7 @@
 """Completes a filter that is being typed: fields first, behind ``key:`` its values.
 
-Values that are not listed come from the tenant's own rows, few of each, found by an index.
+Values that are not listed come from the tenant's own rows, few of each. Where reading them takes
+too long, none is suggested: it is asked with each letter that is typed.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from uuid import UUID
 from executions.models import DeadLetter, Pool
 from insight.filter_language.fields import Field, Vocabulary
 from insight.filter_language.tokens import MAX_LENGTH, quoted
+from insight.list_budget import OutOfTime, within
 from tasks.models import Task
 
 #: Suggestions at a time, and the newest rows that values are collected from.
 MOST = 12
 _LOOKED_AT = 1000
+_BUDGET_MS = 250
 
 
 def suggest(text: str, vocabulary: Vocabulary, tenant_id: UUID) -> list[str]:
@@ -27,7 +30,9 @@ def suggest(text: str, vocabulary: Vocabulary, tenant_id: UUID) -> list[str]:
     sign = "-" if last.startswith("-") else ""
     key, colon, value = last.removeprefix("-").partition(":")
     if not colon:
-        found: Iterable[str] = (f"{name}:" for name in vocabulary.fields if name.startswith(key))
+        found: Iterable[str] = (
+            f"{name}:" for name in vocabulary.fields if name.startswith(key.lower())
+        )
     elif key.lower() in vocabulary.fields:
         field = vocabulary.fields[key.lower()]
         begun, comma, partial = value.rpartition(",")
@@ -58,7 +63,12 @@ def _values(field: Field, tenant_id: UUID, partial: str) -> Iterable[str]:
     if field.listed:
         return field.listed
     stored = _STORED.get(field.name)
-    return field.kind.examples if stored is None else stored(tenant_id, partial)
+    if stored is None:
+        return field.kind.examples
+    try:
+        return within(_BUDGET_MS, lambda: list(stored(tenant_id, partial)))
+    except OutOfTime:
+        return ()
 
 
 def _tasks(tenant_id: UUID, partial: str) -> Iterable[str]:

@@ -16,8 +16,8 @@ from uuid import UUID
 
 from django.core.cache import cache
 
+from insight.explain.timetable import UNREADABLE
 from insight.forecast.hot import Contribution, HotSpot, find_hot_spots
-from shared.exceptions import PunctualError
 from shared.hosts import HostError
 from shared.instants import format_instant
 from tasks.destination_names import read_name
@@ -213,7 +213,7 @@ def count_group(group: Group, stretch: Stretch) -> Counted | None:
         if group.key.remaining is not None:
             stretch = _bounded(group, stretch)
         return count_minutes(group.make, group.schedule, group.seed, group.spread, stretch)
-    except (PunctualError, ValueError, LookupError, TypeError, ArithmeticError):
+    except UNREADABLE:
         return None
 
 

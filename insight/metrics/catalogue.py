@@ -255,7 +255,8 @@ METRICS: tuple[Metric, ...] = (
         "punctual_workers",
         Type.GAUGE,
         "Workers by pool and state. All workers of tenants are one pool, `pull`.",
-        "`lost`: fell silent within the last day; their work was taken back.",
+        "`lost`: fell silent within the last day; their work was taken back. `quiet`: an operator "
+        "made them take no new work. `draining`: they end when they are empty.",
         ("pool", "state"),
     ),
     Metric(
@@ -268,8 +269,8 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "punctual_due_without_worker",
         Type.GAUGE,
-        "Due executions in a pool without a live worker, up to 1,000 of each pool. Pools that no "
-        "worker of the last day had are one, `other`; up to 15 s old.",
+        "Due executions in a pool without a worker that takes work, up to 1,000 of each pool. "
+        "Pools that no worker of the last day had are one, `other`; up to 15 s old.",
         "Above 0: start a worker of that pool (`run_worker --pool`), or mend the task that names "
         "a pool that there is not.",
         ("pool",),

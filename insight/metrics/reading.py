@@ -216,8 +216,7 @@ def workers() -> Iterator[Sample]:
     for worker in heartbeats.everyone():
         is_own = worker.tenant is None
         pool = worker.pool if is_own else _PULL
-        state = "live" if worker.takes_work else "draining" if worker.live else "lost"
-        states[pool, state] += 1
+        states[pool, worker.state] += 1
         ends_at = worker.details.get("certificate_ends_at")
         if is_own and worker.live and ends_at is not None:
             certificates.append(ends_at)
@@ -234,12 +233,12 @@ def workers() -> Iterator[Sample]:
 
 
 def work_without_worker() -> Iterator[Sample]:
-    """Yield the due work of pools without a live worker, zero for those that have one.
+    """Yield the due work of pools without a worker that takes work, zero for those that have one.
 
     A task may name any pool, so that a name is a tenant's text until a worker has it.
     """
     own = [worker for worker in heartbeats.everyone() if worker.tenant is None]
-    served = {worker.pool for worker in own if worker.live}
+    served = {worker.pool for worker in own if worker.takes_work}
     numbers = dict.fromkeys({*_OWN_POOLS, _OTHER, *(worker.pool for worker in own)}, 0)
     asked = {**_POOLS_COUNTED, "served": [*served, WORKFLOW_POOL]}
     for pool, number in rows("metric_reads/due_without_worker", asked):

@@ -163,6 +163,34 @@ LIMITS = (
         ("hot_spot.tasks",),
     ),
     Number(
+        "month.coming",
+        "Runs that schedules will have on a day of the month, from now on, and on all of its days; "
+        "instants of the schedule, which jitter may move over midnight.",
+        "a day on the clock of a zone; made at most a minute ago",
+        PLAN,
+        ("MonthDay.coming",),
+        ("month.coming", "month.total"),
+    ),
+    Number(
+        "month.ended",
+        "Runs of tasks and of workflows that succeeded, or failed, on a day: by the minute of "
+        "their end, with a filter by their time.",
+        "a day on the clock of a zone",
+        "exact without a filter; with one at least where `ended_at_least` is true (50 runs of 40 "
+        "tasks are read)",
+        ("MonthDay.succeeded", "MonthDay.failed"),
+        ("month.succeeded", "month.failed"),
+    ),
+    Number(
+        "month.tasks",
+        "Tasks with an instant before the month's end, those whose runs are counted, and paused "
+        "ones, which are not.",
+        "the month; made at most a minute ago",
+        "exact to 10,000 recurring and 10,000 one-time tasks, and to 1,000 paused ones",
+        ("Month.tasks", "Month.tasks_counted", "Month.tasks_paused"),
+        ("month.tasks", "month.paused"),
+    ),
+    Number(
         "spread.tasks",
         "Tasks that would get a jitter, and those of the minute that have one.",
         "one coming minute",

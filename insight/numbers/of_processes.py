@@ -211,6 +211,25 @@ PROCESSES = (
         ("fleet.slots",),
     ),
     Number(
+        "takeover.partitions",
+        "Partitions that one scheduler took at one moment after they had none for more than a "
+        "second, and the longest time for which one of them had none.",
+        "the last 20 takeovers, as far back as the ledger's days",
+        "exact; the time is an upper bound where a scheduler was lost",
+        ("Takeover.partitions", "Takeover.unowned_seconds"),
+        (),
+        ("schedulers-takeovers takeovers.*",),
+    ),
+    Number(
+        "lost.attempts",
+        "Attempts of all tenants that were lost with a worker of the installation.",
+        "a minute, or an hour that is added up, of the last 24 hours; 20 of them at most",
+        RECORDED,
+        ("LostAttempts.attempts",),
+        (),
+        ("schedulers-takeovers lost_attempts.*",),
+    ),
+    Number(
         "process.restarts",
         "Starts of a process by the supervisor after its first one.",
         "since `up` runs",

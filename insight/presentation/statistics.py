@@ -202,7 +202,7 @@ def _kind(leases: bool) -> str:
 
 def _worker(worker: WorkerView) -> dict[str, Any]:
     shown = asdict(worker)
-    del shown["pid"], shown["leases"]
+    del shown["pid"], shown["leases"], shown["heeds"]
     return {
         **shown,
         "kind": _kind(worker.leases),

@@ -65,6 +65,6 @@ FROM (
 ) AS d
 JOIN tasks s ON s.id = d.task_id AND s.deleted_at IS NULL
 JOIN task_revisions r ON r.task_id = s.id AND r.version = s.version AND r.definition ? 'targets'
-WHERE r.definition -> 'targets' <> 'null'
+WHERE jsonb_path_exists(r.definition, '$.targets.* ? (@ != null)')
 ORDER BY d.late + d.long DESC, s.name, s.id
 LIMIT %(most)s

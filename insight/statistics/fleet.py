@@ -63,8 +63,10 @@ class PartitionView:
 
 @dataclass(frozen=True, slots=True)
 class WorkerView:
-    """A worker as it last described itself; ``state``: live, draining or lost.
+    """A worker as it last described itself; ``state``: live, quiet, draining or lost.
 
+    Not ``settled``: an operator has just made it quiet, or made it work again, and it has not yet
+    read that. Not ``heeds``: its version cannot become quiet.
     ``in_flight`` of its ``capacity`` are being sent, ``held`` wait in it for their time. A pull
     worker (``leases``) has in flight what it has leased, as the ledger knows it. Hosts, versions
     and load are empty or None where processes are hidden.
@@ -84,6 +86,13 @@ class WorkerView:
     held: int | None
     cpu_percent: float | None
     memory_bytes: int | None
+    settled: bool
+    heeds: bool
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether it takes no new work and runs nothing: ending it now loses nothing."""
+        return self.state in ("quiet", "draining") and self.settled and not self.in_flight
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +199,6 @@ def _scheduler(node: SchedulerNode, now: datetime, owned: dict[Any, int]) -> Sch
 def _worker(info: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) -> WorkerView:
     name, _, rest = info.id.partition("@")
     said = info.details
-    state = "lost" if not info.live else "draining" if said.get("draining") else "live"
     return WorkerView(
         id=info.id,
         leases=info.tenant is not None,
@@ -199,13 +207,15 @@ def _worker(info: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) -> Wor
         pid=int(said.get("pid", 0)),
         pool=plain_pool(info.pool),
         version=str(said.get("version") or ""),
-        state=state,
+        state=info.state,
         silent_seconds=info.silent_seconds,
         capacity=info.slots,
         in_flight=in_hand(info, leased),
         held=int(said.get("held", 0)),
         cpu_percent=said.get("cpu_percent"),
         memory_bytes=said.get("memory_bytes"),
+        settled=info.is_settled,
+        heeds=info.heeds and info.tenant is None,
     )
 
 

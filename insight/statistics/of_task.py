@@ -14,8 +14,8 @@ from typing import Any
 from uuid import UUID
 
 from executions.choices import Status
+from executions.ledger.tenant_retention import days_of
 from executions.loop.clocks import database_now
-from shared.conf import conf
 from shared.ids import first_id_at, moment_of
 from shared.sql import rows
 from tasks.models import Task
@@ -109,7 +109,7 @@ def history_of(
     Raises KeyError for an unknown window.
     """
     until = now or database_now()
-    begun = until - min(WINDOWS[window], timedelta(days=conf().retention_days))
+    begun = until - min(WINDOWS[window], timedelta(days=days_of(task.tenant_id)))
     asked = {"task": task.pk, "tenant": task.tenant_id, "low": first_id_at(begun)}
     reach = rows("task_reads/reach", {**asked, "most": MOST_ROWS})
     since = moment_of(reach[0][0]) if reach else begun

@@ -130,11 +130,15 @@ def redrive_subscription(
 ) -> EventSubscription:
     """Send the events from a cursor or a time on, again where they were sent, and resume.
 
-    Raise NotFound, InvalidInput without one of both, Expired for a cursor that is kept no longer.
+    Raise NotFound, InvalidInput without one of both and for a time to come, Expired for a cursor
+    that is kept no longer.
     """
     if (after is None) == (since is None):
         message = "Give either after or since."
         raise InvalidInput([FieldError("#/after", "required", message)], message)
+    if since is not None and since > database_now():
+        message = "This time is yet to come, and the events before it would never be sent."
+        raise InvalidInput([FieldError("#/since", "in_the_future", message)], message)
     try:
         place = feed.start(tenant_id, after=after, since=since)
     except InvalidInput as error:

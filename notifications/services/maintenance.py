@@ -78,6 +78,7 @@ def create_window(tenant_id: UUID, wanted: WindowFields, *, actor: Actor) -> Mai
     of_scope, value = _of_scope(tenant_id, wanted)
     errors = [*([FieldError("#/name", *problem)] if problem else []), *of_scope]
     errors += _of_week(wanted) if wanted.weekdays else _of_once(wanted, now)
+    errors += _of_zone(wanted.timezone)
     if errors:
         raise InvalidInput(errors)
     # The race: two sessions would each count one less than there is room for.
@@ -110,10 +111,12 @@ def create_window(tenant_id: UUID, wanted: WindowFields, *, actor: Actor) -> Mai
 @transaction.atomic
 def end_window(tenant_id: UUID, window_id: UUID, *, actor: Actor) -> None:
     """End a window, a weekly one for good; what it held back is told. Raise NotFound."""
-    before, now = _facts(get_window(tenant_id, window_id)), database_now()
+    before = _facts(get_window(tenant_id, window_id))
+    # Waits for a plan that is made under the window, which stores what it held back.
     gone, _ = MaintenanceWindow.objects.filter(pk=window_id).delete()
     if not gone:
         raise NotFound("There is no such maintenance window.")  # another call was faster
+    now = database_now()
     held = Alert.objects.filter(tenant_id=tenant_id, closed_at=None, held_until__gt=now)
     locked = held.select_for_update(no_key=True).order_by("id").values_list("id", flat=True)
     # The alerter asks again: another window may hold them.
@@ -191,11 +194,15 @@ def _of_week(wanted: WindowFields) -> list[FieldError]:
     if wanted.from_time is not None and wanted.from_time == wanted.to_time:
         message = "A window ends at another time than it begins."
         errors.append(FieldError("#/to_time", "invalid", message))
-    try:
-        find_zone(wanted.timezone)
-    except ValueError as error:
-        errors.append(FieldError("#/timezone", "timezone_unknown", str(error)))
     return errors
+
+
+def _of_zone(name: str) -> list[FieldError]:
+    try:
+        find_zone(name)
+    except ValueError as error:
+        return [FieldError("#/timezone", "timezone_unknown", str(error))]
+    return []
 
 
 def _facts(window: MaintenanceWindow) -> dict[str, Any]:

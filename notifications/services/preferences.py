@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import time
+from datetime import time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +12,9 @@ from django.core.validators import validate_email
 from django.db import transaction
 
 from events import audit
-from notifications.choices import AlertKind
-from notifications.models import NotificationPreference
-from notifications.recipients import preference_of
+from notifications.choices import AlertKind, Channel, DeliveryStatus
+from notifications.models import Delivery, NotificationPreference
+from notifications.recipients import after_quiet_hours, preference_of
 from notifications.services.addresses import ask_to_confirm
 from shared import database_clock
 from shared.actor import Actor
@@ -91,6 +91,8 @@ def update_preference(
             before={name: before[name] for name in changed},
             after={name: after[name] for name in changed},
         )
+    if "digest_minutes" in changed:
+        _hasten(preference)
     if "email_address" in changed and not preference.is_confirmed:
         ask_to_confirm(preference)
     return preference
@@ -104,6 +106,21 @@ def unsubscribe_email(member_id: int, *, address: str, trace_id: str = "") -> No
         raise NotFound("The member is gone.")
     actor = Actor(f"user:{membership.user_id}", address, trace_id)
     update_preference(membership.tenant_id, member_id, {"email_events": []}, actor=actor)
+
+
+def _hasten(preference: NotificationPreference) -> None:
+    """Let what was gathered wait no longer than what is gathered from now on."""
+    latest = database_clock.now() + timedelta(minutes=preference.digest_minutes)
+    # The kind is one that no quiet hours let through.
+    at = after_quiet_hours(preference, AlertKind.FIRST_FAILURE, latest)
+    Delivery.objects.filter(
+        membership_id=preference.membership_id,
+        channel=Channel.EMAIL,
+        bundled=True,
+        status=DeliveryStatus.PENDING,
+        attempt_count=0,
+        next_attempt_at__gt=at,
+    ).update(next_attempt_at=at, woken_at=None)
 
 
 def _of(membership: Membership) -> NotificationPreference:

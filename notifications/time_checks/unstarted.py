@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from executions.choices import Trigger
+from shared.conf import conf
 from shared.exceptions import PunctualError
 from shared.sql import rows, run
 from tasks.calendars import SpecOf, spec_reader
@@ -71,13 +72,16 @@ class Unstarted:
 
 
 def tenants_at_a_limit(found: Sequence[Unstarted], now: datetime) -> set[UUID]:
-    """Return the tenants whose prepared work may wait for a limit: in flight, or a rate."""
+    """Return the tenants whose prepared work may wait for a limit: in flight, or a rate.
+
+    None where every scheduler is dead: then it waits for one, however busy its tenant has been.
+    """
     limits = known.limits_of_executions()
     oldest: dict[UUID, datetime] = {}
     for one in found:
         if one.execution_id and one.tenant_id in limits:
             oldest[one.tenant_id] = min(one.due_at, oldest.get(one.tenant_id, now))
-    if not oldest:
+    if not oldest or not _has_schedulers():
         return set()
     at_workers = rows("dispatch/leased_of_tenants", {"tenants": list(oldest)})
     reached = {
@@ -86,6 +90,11 @@ def tenants_at_a_limit(found: Sequence[Unstarted], now: datetime) -> set[UUID]:
         if _is_reached(limits[tenant], leased, queued)
     }
     return reached | _kept_busy(oldest, limits, now)
+
+
+def _has_schedulers() -> bool:
+    *_, live = rows("metric_reads/partitions", {"ttl": conf().partition_lease_seconds})[0]
+    return bool(live)
 
 
 def _kept_busy(
@@ -117,8 +126,8 @@ def _is_reached(limits: Limits, leased: int, queued: int) -> bool:
 
 
 def pools_served(workers: Iterable[WorkerInfo]) -> set[Served]:
-    """Return the pools with a live worker."""
-    return {(one.tenant, one.pool) for one in workers if one.live}
+    """Return the pools with a worker that takes work; a quiet one serves nothing."""
+    return {(one.tenant, one.pool) for one in workers if one.takes_work}
 
 
 def unstarted(now: datetime, least: float) -> list[Unstarted]:

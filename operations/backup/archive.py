@@ -95,7 +95,7 @@ def writing(path: Path, passphrase: str, *, force: bool) -> Iterator[Writer]:
     Raise Conflict when the file exists, unless forced: the old one stays until the new is complete.
     """
     if path.exists() and not force:
-        raise Conflict(f"{path} exists. Use --force to replace it.", code="file_exists")
+        raise Conflict(f"{path} exists. Use --overwrite to replace it.", code="file_exists")
     scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -159,7 +159,7 @@ def _place(scratch: Path, path: Path, *, force: bool) -> None:
             # Unlike a rename, a link never takes the place of a file made meanwhile.
             os.link(scratch, path)
         except FileExistsError as error:
-            raise Conflict(f"{path} exists. Use --force to replace it.") from error
+            raise Conflict(f"{path} exists. Use --overwrite to replace it.") from error
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)

@@ -70,6 +70,7 @@ GRANTS: dict[str, str] = {
     "attempts": _ALL,
     "bulk_job_items": _ALL,
     "bulk_jobs": _ALL,
+    "calendar_feeds": _ALL,
     "calendars": _ALL,
     "data_keys": _ALL,
     "dead_letters": _ALL,

@@ -105,20 +105,23 @@ _OF_ACCOUNTS = (
 )
 #: Rights on single columns: table, column, right. Secrets are sealed anew, a channel gets its last
 #: result, and an invitation its token; what they are for, and for whom, does not change. Without a
-#: right to change a column no alert rule could be locked while it judges.
+#: right to change a column no alert rule could be locked while it judges, and no maintenance window
+#: while it holds.
 COLUMNS = (
     *(
         ("alert_channels", column, "UPDATE")
         for column in ("error", "failed_at", "last_sent_at", "sealed_url")
     ),
     ("alert_rules", "version", "UPDATE"),
+    ("maintenance_windows", "name", "UPDATE"),
     *(("api_keys", column, "SELECT") for column in ("name", "revoked_at", "tenant_id")),
     *(("auth_user", column, "SELECT") for column in _OF_ACCOUNTS.split()),
     *(("invitations", column, "UPDATE") for column in ("mail_error", "sent_at", "token_hash")),
     ("named_secrets", "sealed", "UPDATE"),
     ("signing_secrets", "sealed", "UPDATE"),
 )
-#: Tables that the loops need not even read: groups, sessions, what people sign in with, and views.
+#: Tables that the loops need not even read: groups, sessions, what people sign in with, views and
+#: feeds.
 CLOSED = frozenset(
     {
         "auth_group",
@@ -126,6 +129,7 @@ CLOSED = frozenset(
         "auth_permission",
         "auth_user_groups",
         "auth_user_user_permissions",
+        "calendar_feeds",
         "django_content_type",
         "django_session",
         "identities",

@@ -14,6 +14,7 @@ READ: dict[Purpose, frozenset[str]] = {
     Purpose.API_KEY: frozenset({"api_keys", "tenants"}),
     Purpose.SIGN_IN: frozenset({"memberships", "tenants"}),
     Purpose.INVITATION: frozenset({"invitations", "tenants"}),
+    Purpose.CALENDAR_FEED: frozenset({"calendar_feeds"}),
     Purpose.MESSAGE_LINK: frozenset({"memberships"}),
     Purpose.EXECUTION_TOKEN: frozenset({"executions"}),
     Purpose.LONG_POLL: frozenset({"open_executions", "pools", "task_revisions"}),
@@ -22,6 +23,7 @@ READ: dict[Purpose, frozenset[str]] = {
     Purpose.METRICS: frozenset(
         {"api_keys", "dead_letters", "open_executions", "tenants", "workflow_runs"}
     ),
+    Purpose.LOSSES: frozenset({"objective_counts"}),
 }
 #: Purposes that read and write the rows of all tenants, in every table.
 WRITTEN = (Purpose.ADMIN,)

@@ -73,9 +73,13 @@ def workers() -> Finding:
     # A worker that stopped in order has deregistered; a lost one is forgotten after a day.
     lost = [worker.id for worker in known if not worker.live]
     if not taking:
+        if any(worker.state == "quiet" for worker in known):
+            return bad("workers", "all are quiet", "Let them work: `manage.py workers resume`.")
         return bad("workers", "none takes work", "Start `manage.py run_worker` or `up`.")
     slots = sum(worker.slots for worker in taking)
     evidence = f"{len(taking)} live, {slots} slots"
+    if quiet := sum(worker.state == "quiet" for worker in known):
+        evidence = f"{evidence}; {quiet} quiet"
     if lost:
         remedy = "Their work was taken back. They are forgotten after a day."
         return odd("workers", f"{evidence}; fell silent: {', '.join(lost[:5])}", remedy)

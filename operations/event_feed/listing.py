@@ -11,7 +11,7 @@ from events import feed
 from events.feed_types import TYPES
 from operations.finding import moment_option
 from operations.tenancy import chosen_tenant
-from shared.commands import shown, table, wrong_use
+from shared.commands import shown, table, with_former_names, wrong_use
 
 _COLUMNS = ("at", "type", "subject", "task", "data")
 
@@ -19,7 +19,9 @@ _COLUMNS = ("at", "type", "subject", "task", "data")
 def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
-    parser.add_argument("--after", metavar="CURSOR", help="continue: next_after of the last answer")
+    with_former_names(
+        parser.add_argument("--cursor", "--after", help="continue: next_after of the last answer")
+    )
     parser.add_argument(
         "--since", metavar="TIME", help="from then on: 2h, last friday 18:00, or RFC 3339"
     )
@@ -42,7 +44,7 @@ def list_events(command: Any, options: Mapping[str, Any]) -> None:
     since = moment_option("--since", options["since"])
     page = feed.read_page(
         tenant_id,
-        feed.start(tenant_id, after=options["after"], since=since),
+        feed.start(tenant_id, after=options["cursor"], since=since),
         types=options["type"] or TYPES,
         limit=options["limit"],
     )
@@ -53,7 +55,7 @@ def list_events(command: Any, options: Mapping[str, Any]) -> None:
     }
     command.emit(options, document, _lines(document["events"]))
     if not options["json"]:
-        command.note(f"Continue with --after {document['next_after']}")
+        command.note(f"Continue with --cursor {document['next_after']}")
 
 
 def _lines(events: Any) -> list[str]:

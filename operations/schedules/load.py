@@ -17,7 +17,7 @@ from operations.bulk import runs
 from operations.finding import moment_option
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
-from shared.commands import PunctualCommand, shown, table, wrong_use
+from shared.commands import PunctualCommand, shown, table, with_former_names, wrong_use
 from shared.exceptions import InvalidInput
 
 #: Hours that the text lists; ``--json`` has them all.
@@ -28,7 +28,15 @@ _SPELLED = {"at": "AT", "jitter_seconds": "--jitter"}
 def add_forecast_options(parser: CommandParser) -> None:
     """Add the options of ``forecast``."""
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
-    parser.add_argument("--from", dest="start", metavar="TIME", help="begin there (now)")
+    with_former_names(
+        parser.add_argument(
+            "--since",
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="begin there: monday 9:00, or RFC 3339 (now)",
+        )
+    )
     parser.add_argument(
         "--days",
         type=int,
@@ -54,7 +62,7 @@ def show_forecast(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     found = forecast(
         tenant.id,
         now=database_now(),
-        start=moment_option("--from", options["start"], ahead=True),
+        start=moment_option("--since", options["start"], ahead=True),
         days=options["days"],
         destination=options["destination"],
         label=options["label"],

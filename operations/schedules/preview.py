@@ -14,7 +14,7 @@ from django.core.management.base import CommandParser
 
 from operations.finding import moment_option
 from operations.tenancy import chosen_tenant
-from shared.commands import PunctualCommand
+from shared.commands import PunctualCommand, with_former_names
 from shared.durations import DurationError, format_iso, parse_duration
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant
@@ -27,8 +27,8 @@ from tasks.schedules.notes import NOTE_TEXTS
 #: The names of the preview's fields on the command line.
 _OPTIONS = {
     "words": "EXPRESSION",
-    "count": "--count",
-    "from": "--from",
+    "count": "--limit",
+    "from": "--since",
     "timezone": "--timezone",
     "start_at": "--start-at",
     "end_at": "--end-at",
@@ -55,11 +55,23 @@ def add_preview_options(parser: CommandParser) -> None:
         "or an interval such as 15m or PT15M",
     )
     parser.add_argument("--timezone", "--tz", default="UTC", metavar="ZONE", help="IANA zone (UTC)")
-    parser.add_argument(
-        "--count", type=int, default=DEFAULT_COUNT, help=f"1 to {MAX_COUNT} ({DEFAULT_COUNT})"
+    with_former_names(
+        parser.add_argument(
+            "--limit",
+            "--count",
+            type=int,
+            default=DEFAULT_COUNT,
+            help=f"at most this many, 1 to {MAX_COUNT} ({DEFAULT_COUNT})",
+        )
     )
-    parser.add_argument(
-        "--from", dest="start", metavar="TIME", help="monday 9:00, or RFC 3339 (now)"
+    with_former_names(
+        parser.add_argument(
+            "--since",
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="begin there: monday 9:00, or RFC 3339 (now)",
+        )
     )
     parser.add_argument("--start-at", metavar="TIME", help="no earlier than then")
     parser.add_argument("--end-at", metavar="TIME", help="no later than then")
@@ -110,8 +122,8 @@ def _body(options: Mapping[str, Any]) -> dict[str, Any]:
         "cron_expression": expression if is_cron else None,
         "words": None if interval or is_cron else expression,
         "timezone": options["timezone"],
-        "count": options["count"],
-        "from": moment("--from", "start"),
+        "count": options["limit"],
+        "from": moment("--since", "start"),
         "start_at": moment("--start-at", "start_at"),
         "end_at": moment("--end-at", "end_at"),
         "dst_gap": options["dst_gap"],

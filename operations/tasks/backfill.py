@@ -27,14 +27,14 @@ from operations.bulk import options as bulk_options
 from operations.bulk import runs
 from operations.finding import find_task, moment_option
 from shared.actor import COMMAND
-from shared.commands import PunctualCommand, shown, wrong_use
+from shared.commands import PunctualCommand, shown, with_former_names, wrong_use
 from shared.exceptions import InvalidInput
 from tasks.models import Task
 
 #: The names of the backfill's fields on the command line.
 _SPELLED = {
-    "start": "--from",
-    "end": "--to",
+    "start": "--since",
+    "end": "--until",
     "max_parallel": "--max-parallel",
     "overlap_policy": "--overlap",
 }
@@ -44,15 +44,25 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of ``backfill``."""
     parser.add_argument("id", metavar="ID", help="the task: its id, or the end of it")
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
-    parser.add_argument(
-        "--from",
-        dest="start",
-        required=True,
-        metavar="TIME",
-        help="the first moment, included: 7d, last friday 18:00, or RFC 3339",
+    with_former_names(
+        parser.add_argument(
+            "--since",
+            "--from",
+            dest="start",
+            required=True,
+            metavar="TIME",
+            help="the first moment, included: 7d, last friday 18:00, or RFC 3339",
+        )
     )
-    parser.add_argument(
-        "--to", dest="end", default="now", metavar="TIME", help="the last moment, included (now)"
+    with_former_names(
+        parser.add_argument(
+            "--until",
+            "--to",
+            dest="end",
+            default="now",
+            metavar="TIME",
+            help="the last moment, included (now)",
+        )
     )
     parser.add_argument(
         "--max-parallel",
@@ -107,8 +117,8 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def _wanted(options: Mapping[str, Any]) -> Wanted:
     return Wanted(
-        moment_option("--from", options["start"]),
-        moment_option("--to", options["end"]),
+        moment_option("--since", options["start"]),
+        moment_option("--until", options["end"]),
         options["max_parallel"],
         options["overlap"],
     )

@@ -15,7 +15,7 @@ from django.core.management.base import CommandParser
 
 from executions.loop.clocks import database_now
 from operations.files import json_or_word, json_value
-from operations.finding import moment_option
+from operations.finding import moment_option, zone_option
 from operations.tasks import target_options as targets
 from operations.tasks.target_options import Place
 from shared.commands import wrong_use
@@ -24,7 +24,6 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant
 from tasks.choices import DST_GAP, DST_OVERLAP
 from tasks.plain_times.reading import read_when
-from tasks.schedules.zones import find_zone
 
 #: Option -> place in the long form, for options whose text is the value.
 _PLAIN = {
@@ -148,11 +147,13 @@ def _moment(options: Mapping[str, Any]) -> str:
 def _in_words(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, Any]]]:
     """Yield a function for each field of the schedule that the words mean, or one that refuses."""
     try:
-        zone = find_zone(options["timezone"] or "UTC")
+        zone = zone_option(options["timezone"])
         found = read_when(options["when"], now=database_now(), zone=zone).schedule
-    except ValueError as error:
-        refusal = wrong_use("--when", str(error))
+    except InvalidInput as refusal:
         yield partial(_refuse, refusal)
+        return
+    except ValueError as error:
+        yield partial(_refuse, wrong_use("--when", str(error)))
         return
     for name, value in found.items():
         yield partial(targets.at, ("schedule", name), value)

@@ -12,7 +12,7 @@ from executions.loop.clocks import database_now
 from operations import many
 from operations.finding import find_task, moment_option
 from shared.actor import COMMAND
-from shared.commands import PunctualCommand, wrong_use
+from shared.commands import PunctualCommand, with_former_names, wrong_use
 from tasks.models import Task
 from tasks.transitions import Pause
 
@@ -34,7 +34,9 @@ def add_ids(parser: CommandParser) -> None:
 def add_pause_options(parser: CommandParser) -> None:
     """Add the options of ``pause``."""
     add_ids(parser)
-    parser.add_argument("--note", "--reason", default="", help="why; shown with the task")
+    with_former_names(
+        parser.add_argument("--note", "--reason", default="", help="why; shown with the task")
+    )
     parser.add_argument(
         "--until", metavar="TIME", help="resume by itself: 2h, monday 9:00, or RFC 3339"
     )

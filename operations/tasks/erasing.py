@@ -13,7 +13,7 @@ from executions.erasure.steps import run_some
 from insight.presentation.erasures import present_erasure
 from operations.finding import find_row, find_task
 from shared.actor import COMMAND
-from shared.commands import PunctualCommand
+from shared.commands import PunctualCommand, with_former_names
 from shared.exceptions import NotFound
 from tasks.models import Task
 from tenants.services import get_tenant
@@ -23,7 +23,15 @@ def add_options(parser: CommandParser) -> None:
     """Add the task, the reason and the tenant."""
     parser.add_argument("id", metavar="ID", help="id of a task, or its end; deleted ones too")
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
-    parser.add_argument("--reason", required=True, help="one line that stays; name no person")
+    with_former_names(
+        parser.add_argument(
+            "--note",
+            "--reason",
+            dest="reason",
+            required=True,
+            help="why: one line that stays; name no person",
+        )
+    )
 
 
 def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:

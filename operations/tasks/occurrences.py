@@ -11,7 +11,7 @@ from executions.loop.clocks import database_now
 from insight.occurrences import place_of, read_occurrences
 from insight.presentation.occurrences import present_occurrences
 from operations.finding import ID_TAIL, find_task, moment_option
-from shared.commands import PunctualCommand, table, wrong_use
+from shared.commands import PunctualCommand, table, with_former_names, wrong_use
 
 _MOST = 10_000
 
@@ -20,11 +20,21 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of ``occurrences``."""
     parser.add_argument("id", metavar="ID", help="the id, or its end as the list shows it")
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
-    parser.add_argument(
-        "--from", dest="since", metavar="TIME", help="2h, last friday 18:00, or RFC 3339 (24h)"
+    with_former_names(
+        parser.add_argument(
+            "--since",
+            "--from",
+            metavar="TIME",
+            help="from then on: 2h, last friday 18:00, or RFC 3339 (24h)",
+        )
     )
-    parser.add_argument(
-        "--to", dest="until", metavar="TIME", help="in 2h, monday 9:00, or RFC 3339 (24h)"
+    with_former_names(
+        parser.add_argument(
+            "--until",
+            "--to",
+            metavar="TIME",
+            help="up to then: 2h, monday 9:00, or RFC 3339 (24h)",
+        )
     )
     parser.add_argument(
         "--limit", type=int, default=50, help=f"at most this many (50, up to {_MOST})"
@@ -39,8 +49,8 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     task, now = find_task(options["id"], options["tenant"]), database_now()
     place = place_of(
         task,
-        since=moment_option("--from", options["since"]),
-        until=moment_option("--to", options["until"], ahead=True),
+        since=moment_option("--since", options["since"]),
+        until=moment_option("--until", options["until"], ahead=True),
         cursor=options["cursor"],
         now=now,
     )

@@ -74,6 +74,24 @@ EVENTS = (
         ("reason",),
     ),
     LogEvent(
+        "worker.quiet",
+        "info",
+        "A worker takes no new work, as an operator wishes.",
+        "None; `manage.py workers resume` lets it work again.",
+    ),
+    LogEvent(
+        "worker.resumed",
+        "info",
+        "A worker takes work again, as an operator wishes.",
+        "None.",
+    ),
+    LogEvent(
+        "worker.drained",
+        "info",
+        "A worker that an operator drains is empty, and ends.",
+        "None.",
+    ),
+    LogEvent(
         "worker_loop.not_started",
         "critical",
         "The loop of a worker cannot start; the worker ends.",

@@ -154,6 +154,13 @@ EVENTS = (
         ("reason",),
     ),
     LogEvent(
+        "calendar_feed.without_redis",
+        "warning",
+        "Readings of calendar feeds are not limited across processes, because Redis is away.",
+        _REDIS,
+        ("reason",),
+    ),
+    LogEvent(
         "oidc.refused",
         "warning",
         "An answer of an OpenID provider was refused.",

@@ -1,19 +1,31 @@
 // Keeps what is typed into a long form in this tab, until it is saved: a reload or a lost session
-// costs nothing. Fields that hold secrets are never kept, nor is anything behind the closing of the tab.
+// costs nothing. Fields that may hold secrets are never kept, nor is anything behind the closing of the
+// tab, and a draft is offered to the person who typed it alone.
 
 const PREFIX = "draft:";
 const SENT = "draft-sent";
-const UNKEPT = /^(auth_|tls_client_key|proxy_|headers$|environment$|pasted$)/;
+const UNKEPT = /^(auth_|tls_client_key|proxy_|headers$|environment$|arguments$|pasted$)/;
+// Addresses with a query or a user name, where tokens and passwords stand.
+const ADDRESSES = ["url", "payload_ref"];
+const SECRET_PART = /[?@]/;
+
+function ofPerson() {
+  return `${PREFIX}${document.body.dataset.user}:`;
+}
 
 function keyOf(form) {
   const version = form.elements.version?.value || "new";
-  return `${PREFIX}${form.elements.form_tenant.value}:${version}:${location.pathname}`;
+  return `${ofPerson()}${form.elements.form_tenant.value}:${version}:${location.pathname}`;
+}
+
+function isKept(name, value) {
+  return !UNKEPT.test(name) && !(ADDRESSES.includes(name) && SECRET_PART.test(value));
 }
 
 function kept(form) {
   const fields = [...new FormData(form)].filter(([name, value]) => {
     const field = form.elements[name];
-    return typeof value === "string" && field.type !== "hidden" && field.type !== "password" && !UNKEPT.test(name);
+    return typeof value === "string" && !["hidden", "password"].includes(field.type) && isKept(name, value);
   });
   return JSON.stringify(fields);
 }
@@ -53,7 +65,7 @@ function offer(form, key, draft) {
   box.className = "flash info draft";
   box.setAttribute("role", "status");
   const at = new Date(draft.at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  box.append(`This tab has an unsaved draft of ${at}, without secrets and headers. `);
+  box.append(`This tab has an unsaved draft of ${at}, without secrets, headers and arguments. `);
   const add = (text, act) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -81,8 +93,15 @@ export function keepDrafts(form) {
   form.addEventListener("submit", () => write(SENT, key));
 }
 
-// On the page behind a form that was sent: the draft has been saved, unless the form is shown again.
+function forget(isOver) {
+  Object.keys(sessionStorage).filter((key) => key.startsWith(PREFIX) && isOver(key)).forEach((key) => sessionStorage.removeItem(key));
+}
+
+// Those of another person who used this tab end. On the page behind a form that was sent its draft
+// has been saved, unless the form is shown again.
 export function settleDrafts() {
+  const own = ofPerson();
+  forget((key) => !key.startsWith(own));
   const key = sessionStorage.getItem(SENT);
   if (!key) return;
   sessionStorage.removeItem(SENT);
@@ -90,5 +109,5 @@ export function settleDrafts() {
 }
 
 export function forgetDrafts() {
-  Object.keys(sessionStorage).filter((key) => key.startsWith(PREFIX)).forEach((key) => sessionStorage.removeItem(key));
+  forget(() => true);
 }

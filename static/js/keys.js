@@ -45,8 +45,9 @@ function help() {
 }
 
 function press(key) {
-  const inRow = cursorRow()?.querySelector(`[data-hotkey="${key}"]`);
-  const button = inRow || document.querySelector(`main [data-hotkey="${key}"]:not([disabled])`);
+  const inRow = cursorRow()?.querySelector(`[data-hotkey="${key}"]:not([disabled])`);
+  // What a row offers is done to the row that was chosen, not to the first one of the list.
+  const button = inRow || document.querySelector(`main [data-hotkey="${key}"]:not([disabled], [data-row] *)`);
   if (button) run(button);
   return Boolean(button);
 }
@@ -94,6 +95,8 @@ function named(event) {
 function onKey(event) {
   if (event.isComposing || event.altKey || ["Shift", "Control", "Meta"].includes(event.key)) return;
   const isChord = event.ctrlKey || event.metaKey;
+  // The browser's own: Ctrl Shift K opens its console.
+  if (isChord && event.shiftKey) return;
   if (!isChord && (isOff() || isByCapsLock(event) || typing(event.target))) return;
   if (document.querySelector("dialog[open]")) return;
   const pressed = before + named(event);

@@ -25,6 +25,7 @@ const IDLE_GAP = 30000;
 const LEAVE_WITHIN = 10000;
 
 const dirty = new Set();
+let socket = null;
 let state = "connecting";
 let paused = false;
 let busy = false;
@@ -101,7 +102,7 @@ async function refresh() {
   if (!reason) {
     forgive();
     succeeded(since);
-    if (state === "signed-out") listen();
+    if (state === "signed-out") { state = "connecting"; socket.again(); }
   } else {
     asked.forEach((topic) => dirty.add(topic));
     if (left.aborted) return;
@@ -182,14 +183,9 @@ function onState(next) {
   show();
 }
 
-function listen() {
-  state = "connecting";
-  new Socket(document.body.dataset.liveUrl, { onMessage, onState });
-}
-
 export function startLive() {
   if (!document.body.dataset.liveUrl) return;
-  listen();
+  socket = new Socket(document.body.dataset.liveUrl, { onMessage, onState });
   document.getElementById("live")?.addEventListener("click", togglePause);
   window.addEventListener("beforeunload", onLeave);
   window.addEventListener("pageshow", () => { leftAt = 0; });

@@ -128,7 +128,7 @@ function drawOption(parent, one) {
 }
 
 function draw() {
-  const kept = isMoved && options[chosen] ? options[chosen].label : null;
+  const kept = isMoved && options[chosen] ? options[chosen] : null;
   options = [];
   list.replaceChildren();
   groups().forEach(([title, found], place) => {
@@ -140,7 +140,13 @@ function draw() {
   status.textContent = problem || (options.length ? count : "Nothing fits.");
   // Before anything is typed, Enter does nothing: the first action may be one that changes something.
   const first = input.value.trim() || ofRow ? 0 : -1;
-  choose(Math.max(first, kept === null ? first : options.findIndex((one) => one.label === kept)));
+  // A chosen one that is gone is not replaced by another: Enter would do what was not chosen.
+  choose(kept ? options.findIndex((one) => isSame(one, kept)) : first);
+}
+
+// Two tasks may have one name.
+function isSame(one, other) {
+  return one.label === other.label && one.url === other.url && one.does === other.does && one.target === other.target;
 }
 
 function choose(place) {
@@ -160,7 +166,11 @@ function take(one) {
   dialog.close();
   if (one.url) location.assign(one.url);
   else if (one.does) perform(one.does);
-  else if (one.target.isConnected) run(one.target);
+  else {
+    // A live update may have replaced it while the palette was open.
+    const target = one.target.isConnected ? one.target : collect().find((other) => other.label === one.label)?.target;
+    if (target) run(target);
+  }
 }
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: MOST, PageUp: -MOST };

@@ -42,22 +42,27 @@ function showSelection() {
 let last = null;
 
 function onClick(event) {
-  const box = event.target.closest?.("input[data-pick], input[data-pick-all]");
+  const box = event.target.closest?.("input:is([data-pick], [data-pick-all], [data-pick-matching])");
   if (!box) return;
-  if (box.matches("[data-pick-all]")) {
+  if (!box.matches("[data-pick]")) {
     picks().forEach((one) => { one.checked = box.checked; });
-  } else if (event.shiftKey && last && last !== box) {
+  } else if (event.shiftKey && last?.isConnected && last !== box) {
     const all = picks();
     const [from, to] = [all.indexOf(last), all.indexOf(box)].sort((a, b) => a - b);
     all.slice(from, to + 1).forEach((one) => { one.checked = box.checked; });
   }
-  last = box;
+  if (box.matches("[data-pick]")) last = box;
+  // A row that is taken out again must not be acted on with all that match.
+  const matching = document.querySelector("input[data-pick-matching]");
+  if (matching && !picks().every((one) => one.checked)) matching.checked = false;
   showSelection();
 }
 
 // As a click with Shift: from the last selected row to that of the cursor.
 export function pickRange() {
   const box = cursorRow()?.querySelector("input[data-pick]");
+  // The click then selects it, also where it is selected already.
+  if (box) box.checked = false;
   box?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true }));
 }
 

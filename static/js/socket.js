@@ -5,6 +5,9 @@ const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30000;
 const QUIET = 20000;
 const ANSWER = 10000;
+// A connection that ends sooner counts as one more failure: a server that accepts and closes at once
+// is asked as seldom as one that refuses.
+const STEADY = 10000;
 
 export class Socket {
   constructor(path, { onMessage, onState }) {
@@ -13,6 +16,7 @@ export class Socket {
     this.onState = onState;
     this.failures = 0;
     this.heardAt = 0;
+    this.greetedAt = 0;
     this.beatAt = Date.now();
     setInterval(() => this.#beat(), 5000);
     window.addEventListener("online", () => this.#again(0));
@@ -22,18 +26,29 @@ export class Socket {
     this.#connect();
   }
 
+  // Asks at once, as after signing in again in another tab.
+  again() {
+    this.#again(0);
+  }
+
   #connect() {
     clearTimeout(this.timer);
     this.timer = 0;
+    const replaced = this.socket;
     const socket = new WebSocket(this.url);
     this.socket = socket;
     this.openedAt = Date.now();
+    this.greetedAt = 0;
+    // One that is still connecting would stay open beside the new one.
+    replaced?.close();
     socket.addEventListener("message", (event) => {
       if (this.socket !== socket) return;
       this.heardAt = Date.now();
-      this.failures = 0;
       const message = JSON.parse(event.data);
-      if (message.topic === "hello") this.onState("live");
+      if (message.topic === "hello") {
+        this.greetedAt = Date.now();
+        this.onState("live");
+      }
       if (message.topic) this.onMessage(message);
     });
     socket.addEventListener("close", (event) => {
@@ -41,7 +56,8 @@ export class Socket {
       this.socket = null;
       if (event.code === 4401) { this.onState("signed-out"); return; }
       this.onState("reconnecting");
-      this.failures += 1;
+      const isSteady = this.greetedAt && Date.now() - this.greetedAt > STEADY;
+      this.failures = isSteady ? 1 : this.failures + 1;
       this.#again(waitAfter(this.failures, FIRST_WAIT, LONGEST_WAIT));
     });
   }

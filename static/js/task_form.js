@@ -33,7 +33,7 @@ for (const picks of form.querySelectorAll("[data-picks]")) picks.hidden = false;
 
 form.addEventListener("change", (event) => {
   if (event.target.dataset.inserts) return event.target.value && insertSecret(event.target);
-  if (event.target.name === "when") showWhen();
+  showWhen();
   showIf();
 });
 // Enter in a field must save, not paste.

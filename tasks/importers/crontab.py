@@ -23,9 +23,12 @@ from tasks.schedules import spec
 _ASSIGNMENT = re.compile(r"""("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*)""", re.DOTALL)
 #: A command that begins with a plain word: no variable, quote or substitution.
 _PROGRAM = re.compile(r"([\w.+/-]+)(?:\s|$)", re.ASCII)
+_DELAY = re.compile(r"[0-9]{1,9}")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _MARK = "\ufeff"
 _MAX_DELAY_MINUTES = 24 * 60
+#: Each job keeps the variables above it: without a bound a text of one page takes gigabytes.
+_MAX_VARIABLES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +183,11 @@ class _Reader:
         if name == "CRON_TZ":
             self._timezone = value or self._default_zone
         elif name == "RANDOM_DELAY":
-            if not value.isascii() or not value.isdigit() or int(value) > _MAX_DELAY_MINUTES:
+            if not _DELAY.fullmatch(value) or int(value) > _MAX_DELAY_MINUTES:
                 raise Unread(f"RANDOM_DELAY must be 0 to {_MAX_DELAY_MINUTES} minutes.")
             self._delay_minutes = int(value)
+        elif name not in self._environment and len(self._environment) == _MAX_VARIABLES:
+            raise Unread(f"At most {_MAX_VARIABLES} variables are set for the jobs of a crontab.")
         else:
             self._environment[name] = value
 

@@ -23,8 +23,9 @@ _NICKNAME = re.compile(r"(@\S*)[ \t]*(.*)", re.DOTALL)
 _FLAGS = re.compile(r"(?:-[nqs]+[ \t]+)+", re.ASCII)
 #: A name, also with a domain before or behind it, a group and a login class.
 _USER = re.compile(r"(?!\d+$)(?:[\w.-]+[\\+])?[\w][\w.+~-]*\$?(?:@[\w.-]+)?(:[\w.-]+)?(/[\w.-]+)?")
+#: The letter of the name is looked for ahead: two repeats around it would try each pair of ends.
 _ANACRON = re.compile(
-    r"(?:\d+|@\w+)[ \t]+\d+[ \t]+(?!\d+[ \t])[\w.:-]*[A-Za-z][\w.:-]*[ \t]+\S.*", re.DOTALL
+    r"(?:\d+|@\w+)[ \t]+\d+[ \t]+(?!\d+[ \t])(?=\S*[A-Za-z])[\w.:-]+[ \t]+\S.*", re.DOTALL
 )
 _ANACRON_REASON = (
     "This is a line of anacron (period, delay, name, command), which counts days since the last "

@@ -24,7 +24,7 @@ from tasks.plain_times.vocabulary import (
 )
 from tasks.schedules.base import DST_OVERLAP
 from tasks.schedules.local_time import LocalRules, place
-from tasks.schedules.zones import EPOCH, Zone
+from tasks.schedules.zones import EPOCH, LAST_SECOND, Zone
 
 EXAMPLES = (
     "in 2 hours",
@@ -43,33 +43,55 @@ EXAMPLES = (
     "1h30m",
     "now",
 )
-_LEADING = ("until", "till", "since", "from", "by", "before", "after")
+#: Words in front of a bound.
+LEADING = ("until", "till", "since", "from", "by", "before", "after")
+_WRITTEN = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]", re.ASCII)
 _RELATIVE_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
-_FIRST_DAY = EPOCH.date()
+_FIRST_DAY, _LAST = EPOCH.date(), EPOCH + timedelta(seconds=LAST_SECOND)
 _DAY_SECONDS = 86_400
 #: The days that a weekday, a date without its year, or a time alone may mean, counted from today.
 _WEEK, _YEARS = 7, 4
 
 
-def read_moment(text: str, *, now: datetime, zone: Zone, ahead: bool = False) -> datetime:
+def read_moment(
+    text: str, *, now: datetime, zone: Zone, ahead: bool = False, after: datetime | None = None
+) -> datetime:
     """Return the instant (UTC) that a text means; raise ValueError with a sentence.
 
     ``ahead`` decides what has no direction of its own: ``2h``, ``monday 9:00`` and ``18:00`` lie in
-    the future with it, else in the past. A day without a time means its begin. The text may end
-    with a zone (``monday 9:00 Europe/Berlin``); otherwise it is read in ``zone``.
+    the future with it, else in the past; ``monday 9:00`` is the first one behind ``after``, where
+    that is given. A day without a time means its begin. The text may end with a zone (``monday
+    9:00 Europe/Berlin``); otherwise it is read in ``zone``.
     """
-    written = re.match(r"\d{4}-\d{2}-\d{2}[Tt]", text.strip())
-    if written:
+    found = _read(text, now=now, zone=zone, ahead=ahead, after=after)
+    if not EPOCH <= found <= _LAST:
+        raise PlainTimeError(f"{text.strip()!r} is outside of the years 1970 to 2199.")
+    return found
+
+
+def _read(text: str, *, now: datetime, zone: Zone, ahead: bool, after: datetime | None) -> datetime:
+    if _WRITTEN.match(text.strip()):
         return parse_instant(text.strip())
     words, zone = split(text, zone)
-    words.take_of(_LEADING)
+    words.take_of(LEADING)
+    if _WRITTEN.match(words.next) and not words.ahead(1):
+        return parse_instant(words.next)
     if words.next == "now" and not words.ahead(1):
         return now
     span = _span(words, text)
     if span is not None:
         length, direction = span
         return _moved(now, length * (direction or (1 if ahead else -1)), text)
-    return _local(words, text, now=now, zone=zone, ahead=ahead)
+    near = max(now, after) if after is not None else now
+    return _local(words, text, today=now, near=near, zone=zone, ahead=ahead)
+
+
+def is_length(words: Words) -> bool:
+    """Return whether the words are a length of time without a direction, such as ``2h``."""
+    begin = words.at
+    is_whole = _length(words) is not None and not words.next
+    words.at = begin
+    return is_whole
 
 
 def _moved(now: datetime, by: timedelta, text: str) -> datetime:
@@ -118,13 +140,14 @@ def _length(words: Words) -> timedelta | None:
 # --- days and times -------------------------------------------------------------------------
 
 
-def _local(words: Words, text: str, *, now: datetime, zone: Zone, ahead: bool) -> datetime:
-    """Read a day, a time of day, or both in either order."""
-    today = now.astimezone(zone.info).date()
+def _local(
+    words: Words, text: str, *, today: datetime, near: datetime, zone: Zone, ahead: bool
+) -> datetime:
+    """Read a day, a time of day, or both in either order; days without a direction are near."""
     at = words.take_time(bare=bool(words.take("at")))
     words.take(",")
     words.take("on")
-    days = _days(words, today, ahead)
+    days = _days(words, _day_of(today, zone), _day_of(near, zone))
     if at is None and days is not None:
         words.take(",")
         spoken = bool(words.take("at"))
@@ -133,17 +156,21 @@ def _local(words: Words, text: str, *, now: datetime, zone: Zone, ahead: bool) -
             raise not_understood(text, words, EXAMPLES)
     if words.next or (days is None and at is None):
         raise not_understood(text, words, EXAMPLES)
-    fixed, candidates = days or (False, _around(today, range(-1, 2)))
+    fixed, candidates = days or (False, _around(_day_of(near, zone), range(-1, 2)))
     if fixed:
         return _instant(candidates[0], at, zone)
-    return _nearest(candidates, at, now=now, zone=zone, ahead=ahead)
+    return _nearest(candidates, at, near=near, zone=zone, ahead=ahead)
+
+
+def _day_of(moment: datetime, zone: Zone) -> date:
+    return moment.astimezone(zone.info).date()
 
 
 def _around(today: date, shifts: range) -> list[date]:
     return [today + timedelta(days=shift) for shift in shifts]
 
 
-def _days(words: Words, today: date, ahead: bool) -> tuple[bool, list[date]] | None:
+def _days(words: Words, today: date, near: date) -> tuple[bool, list[date]] | None:
     """Take a day; return the days that it may mean, and whether it is one of them for sure."""
     relative = words.take_of(_RELATIVE_DAYS)
     if relative:
@@ -153,17 +180,17 @@ def _days(words: Words, today: date, ahead: bool) -> tuple[bool, list[date]] | N
         words.at += 1
         return True, [_date(year, month, day)]
     if words.next in ("next", "last", "this", "past") or words.next in WEEKDAYS:
-        return _weekday(words, today)
-    return _month_and_day(words, today)
+        return _weekday(words, today, near)
+    return _month_and_day(words, near)
 
 
-def _weekday(words: Words, today: date) -> tuple[bool, list[date]] | None:
+def _weekday(words: Words, today: date, near: date) -> tuple[bool, list[date]] | None:
     which = words.take("next", "last", "this", "past")
     name = words.take_of(WEEKDAYS)
     if not name:
         return None
-    # A date counts from Monday = 0.
-    fits = [day for day in _around(today, range(-_WEEK, _WEEK + 1)) if _is(day, WEEKDAYS[name])]
+    first = near if which in ("", "this") else today
+    fits = [day for day in _around(first, range(-_WEEK, _WEEK + 1)) if _is(day, WEEKDAYS[name])]
     if which == "next":
         return True, [day for day in fits if day > today][:1]
     if which in ("last", "past"):
@@ -175,7 +202,7 @@ def _is(day: date, weekday: int) -> bool:
     return day.isoweekday() % 7 == weekday
 
 
-def _month_and_day(words: Words, today: date) -> tuple[bool, list[date]] | None:
+def _month_and_day(words: Words, near: date) -> tuple[bool, list[date]] | None:
     """Take "1 december", "december 1st", each with or without a year."""
     begin = words.at
     day = _day_number(words)
@@ -191,7 +218,7 @@ def _month_and_day(words: Words, today: date) -> tuple[bool, list[date]] | None:
         return True, [_date(int(words.next), month, day, taken=words)]
     if comma:
         words.at -= 1
-    years = range(today.year - _YEARS, today.year + _YEARS + 1)
+    years = range(near.year - _YEARS, near.year + _YEARS + 1)
     found = [one for year in years if (one := _date_or_none(year, month, day))]
     if not found:
         raise PlainTimeError(f"Month {month} has no day {day}.")
@@ -226,11 +253,11 @@ def _date_or_none(year: int, month: int, day: int) -> date | None:
 
 
 def _nearest(
-    candidates: list[date], at: Clock | None, *, now: datetime, zone: Zone, ahead: bool
+    candidates: list[date], at: Clock | None, *, near: datetime, zone: Zone, ahead: bool
 ) -> datetime:
-    """Return the first instant after now, or the last one up to now."""
+    """Return the first instant behind the near one, or the last one up to it."""
     keep: Callable[[datetime], bool] = (
-        (lambda one: one > now) if ahead else (lambda one: one <= now)
+        (lambda one: one > near) if ahead else (lambda one: one <= near)
     )
     fitting = [day for day in candidates if keep(_placed(day, at, zone)[0])]
     if not fitting:

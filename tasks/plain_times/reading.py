@@ -9,7 +9,7 @@ from typing import Any
 from shared.durations import format_iso
 from shared.instants import InstantError, ceil_millisecond, format_instant
 from tasks.plain_times import moments, recurrences
-from tasks.plain_times.moments import read_moment
+from tasks.plain_times.moments import LEADING, is_length, read_moment
 from tasks.plain_times.recurrences import read_recurrence
 from tasks.plain_times.vocabulary import (
     NotUnderstood,
@@ -54,8 +54,16 @@ def read_when(text: str, *, now: datetime, zone: Zone) -> Understood:
 
 def _once(text: str, now: datetime, zone: Zone) -> dict[str, Any]:
     words, _ = split(text, zone)
+    if words.next in LEADING:
+        raise not_understood(text, words, EXAMPLES)  # a bound is no begin
+    if is_length(words):
+        length = text.strip()
+        raise PlainTimeError(
+            f"{length!r} may be once or again and again. Write 'in {length}' or 'every {length}'."
+        )
     try:
-        at = ceil_millisecond(read_moment(text, now=now, zone=zone, ahead=True))
+        moment = read_moment(text, now=now, zone=zone, ahead=True)
+        at = ceil_millisecond(moment)
     except InstantError as error:
         raise PlainTimeError(str(error)) from error
     if at < now:
@@ -64,7 +72,7 @@ def _once(text: str, now: datetime, zone: Zone) -> dict[str, Any]:
             "write it like 'last friday of the month 18:00'."
         )
     if words.next in ("in", "for"):
-        return {"delay_seconds": (at - now).total_seconds()}
+        return {"delay_seconds": (moment - now) // timedelta(seconds=1)}
     return {"run_at": format_instant(at)}
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from shared.durations import DurationError, parse_duration
 from tasks.plain_times.times_of_day import TimesOfDay
 from tasks.plain_times.vocabulary import (
     MONTHS,
     UNITS,
     WEEKDAYS,
     WEEKDAYS_OFTEN,
+    Clock,
     PlainTimeError,
     Words,
 )
@@ -21,7 +23,7 @@ from tasks.plain_times.vocabulary import (
 BEGINS, ENDS = ("from", "starting"), ("until", "till")
 _OFTEN = ("every", "each")
 _KINDS_OF_DAY = ("day", "weekday", "working", "business")
-_QUARTERS = (1, 4, 7, 10)
+_MONTHS_TWICE = "Give a step of months, or months by name, not both."
 DAY, _WEEK = 86_400, 604_800
 
 
@@ -41,16 +43,41 @@ class Found:
     months: set[int] = field(default_factory=set)
     #: The words name the month: "of the month", "monthly", or months by name.
     monthly: bool = False
+    #: "monthly", "every 3 months": a rate of months, which wants a day of the month.
+    each_month: bool = False
+    quarterly: bool = False
+    #: What was said in the order of the words: the kind, then its items.
+    said: list[tuple[str, set[object]]] = field(default_factory=list)
+
+    def note(self, kind: str, *items: object) -> None:
+        """Note items of a kind ("time", "day" or "month"); those side by side are one group."""
+        if not self.said or self.said[-1][0] != kind:
+            self.said.append((kind, set()))
+        self.said[-1][1].update(items)
+
+    @property
+    def is_paired(self) -> bool:
+        """Return whether two kinds differ from group to group: "monday at 9 and friday at 17".
+
+        A schedule holds every time of every day of every month, so it cannot hold such pairs.
+        """
+        groups: dict[str, list[set[object]]] = {}
+        for kind, items in self.said:
+            groups.setdefault(kind, []).append(items)
+        return sum(any(one != found[0] for one in found) for found in groups.values()) > 1
 
 
 def _rate(words: Words, found: Found) -> bool:
-    """Take "every 15 minutes", "every hour", "hourly"."""
+    """Take "every 15 minutes", "every 1h30m", "every hour", "hourly"."""
     if words.take("hourly"):
-        found.step = (3_600, 3_600)
+        _note_step(found, 3_600, 3_600)
         return True
     begin = words.at
     if not words.take_of(_OFTEN):
         return False
+    if short := _short(words):
+        _note_step(found, *short)
+        return True
     seconds, smallest = 0, _WEEK
     while True:
         # "every second friday" counts Fridays.
@@ -66,8 +93,27 @@ def _rate(words: Words, found: Found) -> bool:
         words.take("and")
         if words.ahead(1) not in UNITS:
             break
-    found.step = (seconds, smallest)
+    _note_step(found, seconds, smallest)
     return True
+
+
+def _short(words: Words) -> tuple[int, int] | None:
+    """Take "15m", "1h30m" or "PT15M"; return its seconds and its last unit."""
+    try:
+        seconds = int(parse_duration(words.next).total_seconds())
+    except DurationError:
+        return None
+    if not seconds:
+        return None
+    unit = UNITS[words.next[-1]]
+    words.at += 1
+    return seconds, unit
+
+
+def _note_step(found: Found, seconds: int, unit: int) -> None:
+    if found.step is not None:
+        raise PlainTimeError("A schedule has one rate. Make two tasks.")
+    found.step = (seconds, unit)
 
 
 def _past_the_hour(words: Words, found: Found) -> bool:
@@ -75,7 +121,7 @@ def _past_the_hour(words: Words, found: Found) -> bool:
     begin = words.at
     words.take("at")
     if words.next.startswith(":") and words.next[1:].isdecimal():
-        found.times.minutes_past = [_minute(int(words.next[1:]))]
+        _note_minutes(found, [int(words.next[1:])])
         words.at += 1
         return True
     minutes: list[int] = []
@@ -87,21 +133,22 @@ def _past_the_hour(words: Words, found: Found) -> bool:
         return False
     words.take_of(_OFTEN)
     words.take("hour")
-    found.times.minutes_past = sorted({_minute(minute) for minute in minutes})
+    _note_minutes(found, minutes)
     return True
 
 
-def _minute(minute: int) -> int:
-    if minute > 59:
-        raise PlainTimeError(f"An hour has no minute {minute}; the last one is 59.")
-    return minute
+def _note_minutes(found: Found, minutes: list[int]) -> None:
+    if max(minutes) > 59:
+        raise PlainTimeError(f"An hour has no minute {max(minutes)}; the last one is 59.")
+    found.times.minutes_past = sorted({*found.times.minutes_past, *minutes})
+    found.note("time", *(f":{minute}" for minute in minutes))
 
 
 def _times(words: Words, found: Found) -> bool:
     """Take "at 9", "9:00 and 17:00", "at noon"."""
     begin = words.at
     bare = bool(words.take("at"))
-    taken = False
+    taken: dict[Clock, str] = {}
     # A bare number counts after "at" and as a further item of its list, or behind all days.
     while True:
         last = words.at
@@ -110,17 +157,35 @@ def _times(words: Words, found: Found) -> bool:
         clock = words.take_time(bare=bare or _is_last(words))
         if clock is None:
             break
-        taken, bare = True, True
-        found.times.clocks.add(clock)
+        bare = True
+        taken[clock] = words.since(last)
         last = words.at
         if not words.take_joint():
             break
     words.at = last if taken else begin
-    return taken
+    if taken:
+        _note_clocks(found, taken)
+    return bool(taken)
 
 
 def _is_last(words: Words) -> bool:
     return not words.ahead(1)
+
+
+def _note_clocks(found: Found, taken: dict[Clock, str]) -> None:
+    """Note times of day, each with its words; refuse "9 and 10 pm", which has two meanings."""
+    halves = [text for text in taken.values() if text.endswith(("am", "pm"))]
+    unclear = [
+        text
+        for clock, text in taken.items()
+        if text[0].isdecimal() and text not in halves and 1 <= clock.hour <= 12
+    ]
+    if halves and unclear:
+        raise PlainTimeError(
+            f"Write am or pm behind each time: {unclear[0]!r} may be of either half of the day."
+        )
+    found.times.clocks |= taken.keys()
+    found.note("time", *taken)
 
 
 def _weekdays(words: Words, found: Found) -> bool:
@@ -138,6 +203,7 @@ def _weekdays(words: Words, found: Found) -> bool:
             break
         taken = True
         found.weekdays |= days
+        found.note("day", *days)
         last = words.at
         if not words.take_joint():
             break
@@ -166,12 +232,12 @@ def _weekday_item(words: Words) -> set[int]:
 
 def _every_day(words: Words, found: Found) -> bool:
     """Take "every day", "daily"."""
-    if words.take("daily"):
-        found.daily = True
-        return True
     begin = words.at
-    if words.take_of(_OFTEN) and words.take("day") and not words.take("of"):
+    if words.take("daily") or (
+        words.take_of(_OFTEN) and words.take("day") and not words.take("of")
+    ):
         found.daily = True
+        found.note("day", "daily")
         return True
     words.at = begin
     return False
@@ -212,7 +278,8 @@ def _kind_of_day(words: Words) -> str:
 
 
 def _note_days(found: Found, items: list[int], kind: str) -> None:
-    if kind == "working" and len(items) == 1:
+    found.note("day", *((kind, item) for item in items))
+    if kind == "working" and len(items) == 1 and found.working_day in (None, items[0]):
         found.working_day = items[0]
         return
     for item in items:
@@ -233,24 +300,29 @@ def _note_days(found: Found, items: list[int], kind: str) -> None:
 
 def _months(words: Words, found: Found) -> bool:
     """Take "of the month", "of every quarter", "in january and july", "24 december"."""
-    if words.take("monthly", "month"):
-        found.monthly = True
-        return True
     begin = words.at
-    words.take("of", "in")
-    if not words.take("yearly", "annually") and words.take_of(_OFTEN):
-        if _month_step(words, found):
-            return True
+    is_joined = bool(words.take("of", "in"))
+    if words.take("monthly"):
+        return _note_each_month(found, is_joined=is_joined)
+    each = "" if words.take("yearly", "annually") else words.take_of(_OFTEN)
+    if each and _month_step(words, found):
+        return True
+    if each:
         words.take("year")
     words.take("on")
     if words.take("month"):
-        found.monthly = True
-        return True
-    if words.take("quarter"):
-        found.monthly = True
-        found.months |= set(_QUARTERS)
+        return _note_each_month(found, is_joined=is_joined)
+    # "The second quarter" is no day.
+    if (is_joined or each) and words.take("quarter"):
+        found.monthly = found.quarterly = True
         return True
     return _named_months(words, found, begin)
+
+
+def _note_each_month(found: Found, *, is_joined: bool) -> bool:
+    found.monthly = True
+    found.each_month = found.each_month or not is_joined
+    return True
 
 
 def _month_step(words: Words, found: Found) -> bool:
@@ -262,26 +334,34 @@ def _month_step(words: Words, found: Found) -> bool:
         return False
     if count not in (2, 3, 4, 6):
         raise PlainTimeError("A step of months divides the year evenly: 2, 3, 4 or 6 months.")
-    found.monthly = True
-    found.months |= set(range(1, 13, count))
+    if found.months:
+        raise PlainTimeError(_MONTHS_TWICE)
+    _note_months(found, *range(1, 13, count))
     words.take("on")
-    return True
+    return _note_each_month(found, is_joined=False)
+
+
+def _note_months(found: Found, *months: int) -> None:
+    if found.each_month and found.months:
+        raise PlainTimeError(_MONTHS_TWICE)
+    found.monthly = True
+    found.months.update(months)
+    found.note("month", *months)
 
 
 def _named_months(words: Words, found: Found, begin: int) -> bool:
     day = words.take_ordinal() or words.take_number()
-    taken = False
+    months: list[int] = []
     while month := words.take_of(MONTHS):
-        taken = True
-        found.months.add(MONTHS[month])
+        months.append(MONTHS[month])
         last = words.at
         words.take_joint()
         if words.next not in MONTHS:
             words.at = last
-    if not taken:
+    if not months:
         words.at = begin
         return False
-    found.monthly = True
+    _note_months(found, *months)
     if day is None and words.next.isdecimal() and not words.ahead(1).startswith("min"):
         day = words.take_number()
     if day is not None:

@@ -35,7 +35,9 @@ EXAMPLES = (
     "daily at noon",
 )
 #: A step that divides its unit evenly stays on the clock: 00, 15, 30, 45.
-_ON_THE_CLOCK = {1: 60, 60: 60, 3_600: 24}
+_HOUR = 3_600
+_ON_THE_CLOCK = {1: 60, 60: 60, _HOUR: 24}
+_FIRST_OF_QUARTERS, _LAST_OF_QUARTERS = (1, 4, 7, 10), (3, 6, 9, 12)
 
 
 def read_recurrence(text: str, *, now: datetime, zone: Zone) -> dict[str, Any]:
@@ -50,39 +52,81 @@ def read_recurrence(text: str, *, now: datetime, zone: Zone) -> dict[str, Any]:
         begin = words.at
         if words.take_of((*BEGINS, *ENDS)):
             words.at = begin
-            bounds = _bounds(words, now, zone)
+            bounds = _bounds(words, text, now, zone)
             break
         if not any(rule(words, found) for rule in RULES):
             words.at = begin
             raise not_understood(text, words, EXAMPLES)
         words.take_joint()
+    if words.since(words.at - 1) == "and":
+        words.at -= 1
+        raise not_understood(text, words, EXAMPLES)
     return {**_fields(found, text, bounds), **bounds}
 
 
-def _bounds(words: Words, now: datetime, zone: Zone) -> dict[str, Any]:
-    """Read "from … until …", each with a moment."""
-    rest, _, end = words.rest().replace(" till ", " until ").partition("until ")
-    found = {}
-    begin = rest.removeprefix("from ").removeprefix("starting ").rstrip(", ")
-    if begin.strip():
-        found["start_at"] = format_instant(read_moment(begin, now=now, zone=zone, ahead=True))
-    if end:
-        found["end_at"] = format_instant(read_moment(end, now=now, zone=zone, ahead=True))
+def _bounds(words: Words, text: str, now: datetime, zone: Zone) -> dict[str, Any]:
+    """Read "from … until …", each with a moment; the end is behind the begin where it may be."""
+    parts: dict[str, str] = {}
+    while words.next:
+        begin = words.at
+        name = "start_at" if words.take_of(BEGINS) else "end_at"
+        words.take_of(ENDS)
+        part = words.take_until((*BEGINS, *ENDS))
+        if not part or name in parts:
+            words.at = begin
+            raise not_understood(text, words, EXAMPLES)
+        parts[name] = part
+    found: dict[str, Any] = {}
+    after = now
+    for name in ("start_at", "end_at"):
+        if name in parts:
+            after = read_moment(parts[name], now=now, zone=zone, ahead=True, after=after)
+            found[name] = format_instant(after)
     return found
 
 
 def _fields(found: Found, text: str, bounds: dict[str, Any]) -> dict[str, Any]:
     _check(found, text)
+    if found.quarterly:
+        _place_in_quarter(found, text)
     if found.step is not None and not found.times.minutes_past:
         return _of_rate(found.step, found, bounds)
     if not found.times:
         raise PlainTimeError(
             f"{text.strip()!r} has no time of day. Add one, like 'at 9' or 'at 8:30'."
         )
-    fields: dict[str, Any] = {"cron_expression": f"{found.times.cron()} {_day_fields(found)}"}
+    times = found.times.cron(_hours_of(found.step))
+    fields: dict[str, Any] = {"cron_expression": f"{times} {_day_fields(found)}"}
     if found.working_day is not None:
         fields["working_day"] = found.working_day
     return fields
+
+
+def _hours_of(step: tuple[int, int] | None) -> int:
+    """Return the hours of a rate beside minutes past the hour; raise PlainTimeError."""
+    hours, rest = divmod(step[0] if step else _HOUR, _HOUR)
+    if rest or hours >= _ON_THE_CLOCK[_HOUR] or _ON_THE_CLOCK[_HOUR] % hours:
+        raise PlainTimeError(
+            "Minutes past the hour go with every hour, or every 2, 3, 4, 6, 8 or 12 hours."
+        )
+    return hours
+
+
+def _place_in_quarter(found: Found, text: str) -> None:
+    """Give the months of days of the quarter: its first ones, or its last ones for last days."""
+    days: list[tuple[bool, bool]] = [  # counts from the end, is surely of the month at the end
+        *((day in ("L", "LW"), day in ("L", "LW", "1W") or int(day) <= 28) for day in found.days),
+        *((day.endswith("L"), not day.endswith("#5")) for day in found.nth_weekdays),
+    ]
+    if found.working_day is not None:
+        days.append((found.working_day < 0, abs(found.working_day) <= 15))
+    from_end = {is_last for is_last, _ in days}
+    if len(from_end) != 1 or found.months or not all(sure for _, sure in days):
+        raise PlainTimeError(
+            f"{text.strip()!r} does not say one day of the quarter. Write it like 'first day of "
+            "the quarter', 'last friday of the quarter' or 'last day of the quarter'."
+        )
+    found.months |= set(_LAST_OF_QUARTERS if from_end.pop() else _FIRST_OF_QUARTERS)
 
 
 def _check(found: Found, text: str) -> None:
@@ -96,6 +140,16 @@ def _check(found: Found, text: str) -> None:
     if (by_date or found.nth_weekdays) and not found.monthly:
         raise PlainTimeError(
             f"{text.strip()!r} does not say of which month. Add 'of the month', or months by name."
+        )
+    if found.each_month and not (by_date or found.nth_weekdays):
+        raise PlainTimeError(
+            f"{text.strip()!r} has no day of the month. Add one, like 'on the 1st' or 'first "
+            "monday of the month'."
+        )
+    if found.is_paired:
+        raise PlainTimeError(
+            f"{text.strip()!r} gives days times or months of their own, and a schedule has every "
+            "time on every day. Make two tasks."
         )
     if not (any(kinds) or found.daily or found.step or found.times.minutes_past):
         raise PlainTimeError(
@@ -127,9 +181,9 @@ def _of_rate(step: tuple[int, int], found: Found, bounds: dict[str, Any]) -> dic
 
 
 def _day_fields(found: Found) -> str:
-    days = ",".join(found.days) or "*"
+    days = ",".join(dict.fromkeys(found.days)) or "*"
     months = ",".join(map(str, sorted(found.months))) or "*"
-    weekdays = ",".join(found.nth_weekdays) or _span(sorted(found.weekdays)) or "*"
+    weekdays = ",".join(dict.fromkeys(found.nth_weekdays)) or _span(sorted(found.weekdays)) or "*"
     return f"{days} {months} {weekdays}"
 
 

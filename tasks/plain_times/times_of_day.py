@@ -17,10 +17,13 @@ class TimesOfDay:
     def __bool__(self) -> bool:
         return bool(self.clocks or self.minutes_past)
 
-    def cron(self) -> str:
-        """Return the fields from second (where one is needed) to hour; raise PlainTimeError."""
+    def cron(self, every_hours: int = 1) -> str:
+        """Return the fields from second (where one is needed) to hour; raise PlainTimeError.
+
+        Minutes past the hour are those of every ``every_hours``-th hour.
+        """
         if self.minutes_past:
-            return self._of_minutes()
+            return self._of_minutes(every_hours)
         hours = sorted({clock.hour for clock in self.clocks})
         minutes = sorted({clock.minute for clock in self.clocks})
         seconds = sorted({clock.second for clock in self.clocks})
@@ -32,11 +35,12 @@ class TimesOfDay:
         fields = f"{_listed(minutes)} {_listed(hours)}"
         return fields if seconds == [0] else f"{_listed(seconds)} {fields}"
 
-    def _of_minutes(self) -> str:
+    def _of_minutes(self, every_hours: int) -> str:
         if any(clock.minute or clock.second for clock in self.clocks):
             raise PlainTimeError("Give minutes past the hour, or times of day, not both.")
         hours = sorted({clock.hour for clock in self.clocks})
-        return f"{_listed(self.minutes_past)} {_listed(hours) or '*'}"
+        each = "*" if every_hours == 1 else f"*/{every_hours}"
+        return f"{_listed(self.minutes_past)} {_listed(hours) or each}"
 
 
 def _listed(numbers: list[int]) -> str:

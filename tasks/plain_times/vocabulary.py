@@ -74,7 +74,7 @@ UNITS: Mapping[str, int] = {
 }
 
 _TOKEN = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}|(?:\d+[wdhms])+(?![a-z\d])|p(?:\d+[wd])*(?:t(?:\d+[hms])+)?(?![a-z])"
+    r"\d{4}-\d{2}-\d{2}t\d[\d:.]*(?:z|[+-]\d{2}:\d{2})?|\d{4}-\d{1,2}-\d{1,2}|(?:\d+[wdhms])+(?![a-z\d])|p(?:\d+[wd])*(?:t(?:\d+[hms])+)?(?![a-z])"
     r"|\d+(?::\d+)*[a-z]*|:\d+|[a-z]+|,|\S",
     re.ASCII,
 )
@@ -176,6 +176,17 @@ class Words:
             return None
         self.at += 1 if found[4] or not half else 2
         return _clock(text, [int(part or 0) for part in found.group(1, 2, 3)], half)
+
+    def take_until(self, ends: Container[str]) -> str:
+        """Take and return the words up to one of these or the end, without commas around them."""
+        begin = self.at
+        while self.next and self.next not in ends:
+            self.at += 1
+        return self.since(begin).strip(", ")
+
+    def since(self, begin: int) -> str:
+        """Return the words that were taken since a place."""
+        return " ".join(self._tokens[begin : self.at])
 
     def rest(self) -> str:
         """Return the words that are left."""

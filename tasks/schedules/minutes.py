@@ -17,7 +17,7 @@ from tasks.schedules.cron_parse import parse_cron
 
 MINUTE = timedelta(minutes=1)
 #: Specs that count a stretch by arithmetic name no smaller chunk.
-_BY_ARITHMETIC = 2**32
+BY_ARITHMETIC = 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def count_minutes(
     The seconds within a minute count alike, so a jitter below a minute moves no start here.
     """
     tasks = sum(spread.tasks.values())
-    reduced, times = _without_seconds(schedule, seed)
+    reduced, times = without_seconds(schedule, seed)
     spec = make(reduced)
     if _is_dense(spec, stretch.start):
         starts = _by_arithmetic(spec, stretch, tasks)
@@ -76,7 +76,7 @@ def count_minutes(
     return _by_walking(spec, stretch, spread, times)
 
 
-def _without_seconds(schedule: Mapping[str, Any], seed: str) -> tuple[Mapping[str, Any], int]:
+def without_seconds(schedule: Mapping[str, Any], seed: str) -> tuple[Mapping[str, Any], int]:
     """Return a schedule with one second a minute, and how many times each of them counts.
 
     Not where that would make fixed times of it, which follow other rules for clock changes.
@@ -94,7 +94,7 @@ def _without_seconds(schedule: Mapping[str, Any], seed: str) -> tuple[Mapping[st
 
 
 def _is_dense(spec: Spec, start: datetime) -> bool:
-    if spec.count_chunk < _BY_ARITHMETIC or spec.may_exclude:
+    if spec.count_chunk < BY_ARITHMETIC or spec.may_exclude:
         return False
     first = spec.next_after(start)
     second = spec.next_after(first.at) if first else None

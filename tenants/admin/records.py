@@ -7,6 +7,7 @@ from django.contrib import admin
 from shared.admin import ProductAdmin
 from tenants.admin.filters import TenantFilter
 from tenants.models import (
+    CalendarFeed,
     DataKey,
     IdempotencyRecord,
     Invitation,
@@ -70,6 +71,19 @@ class InvitationAdmin(ProductAdmin):
     search_fields = ("=email",)
     search_help_text = "The address, exactly."
     hidden_fields = ("token_hash",)
+
+
+@admin.register(CalendarFeed)
+class CalendarFeedAdmin(ProductAdmin):
+    """The calendar feeds of members, without the hashes of their links."""
+
+    exclude = ("token_hash",)
+    list_display = ("name", "tenant", "member", "timezone", "created_at", "last_read_at")
+    list_filter = (TenantFilter,)
+    list_prefetch = ("tenant", "member")
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^name")
+    search_help_text = "Id of the feed, or how its name begins."
 
 
 @admin.register(SavedView)

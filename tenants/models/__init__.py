@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tenants.models.api_key import ApiKey
+from tenants.models.calendar_feed import CalendarFeed
 from tenants.models.data_key import DataKey
 from tenants.models.idempotency_record import IdempotencyRecord
 from tenants.models.identity import Identity
@@ -17,6 +18,7 @@ from tenants.models.tenant import Tenant
 
 __all__ = [
     "ApiKey",
+    "CalendarFeed",
     "DataKey",
     "IdempotencyRecord",
     "Identity",

@@ -26,6 +26,7 @@ from shared.exceptions import (
     VersionMismatch,
 )
 from shared.hidden_characters import hidden_problem
+from shared.strict_json import has_forbidden_character
 from tenants import list_queries
 from tenants.choices import SavedList
 from tenants.models import Membership, SavedView, Tenant
@@ -196,14 +197,18 @@ def _apply(view: SavedView, given: ViewFields) -> None:
 
 def _of_query(view: SavedView) -> list[FieldError]:
     """Bring the query into the form in which views keep it; return what is wrong with it."""
+    if has_forbidden_character(view.query):
+        return [FieldError("#/query", "invalid_characters", "Give a query as in an address.")]
+    message = f"Give a query as in an address, of at most {QUERY_LENGTH} characters."
+    too_long = [FieldError("#/query", "too_long", message)]
+    # Before it is read: each unknown name is compared with the known ones, for a suggestion.
+    if len(view.query) > QUERY_LENGTH:
+        return too_long
     try:
         view.query = list_queries.read(view.list, view.query)
     except InvalidInput as refused:
         return refused.errors
-    if len(view.query) <= QUERY_LENGTH:
-        return []
-    message = f"Give a query as in an address, of at most {QUERY_LENGTH} characters."
-    return [FieldError("#/query", "too_long", message)]
+    return too_long if len(view.query) > QUERY_LENGTH else []
 
 
 def _refuse_taken(view: SavedView) -> None:

@@ -52,7 +52,8 @@ _PAGES: dict[Role, str] = {
     Role.VIEWER: """
         pulse search filter-suggestions api tasks tasks/<uuid:task_id>
         tasks/<uuid:task_id>/explain tasks/<uuid:task_id>/occurrences
-        tasks/<uuid:task_id>/statistics tasks/<uuid:task_id>/versions calendar workflows
+        tasks/<uuid:task_id>/statistics tasks/<uuid:task_id>/versions calendar
+        calendar/month calendar/feeds calendar/feeds/new workflows
         workflows/<uuid:task_id>
         workflow-runs/<uuid:run_id> workflow-runs/<uuid:run_id>/steps/<str:key> executions
         executions/timeline executions/<uuid:execution_id> executions/<uuid:execution_id>/log
@@ -60,7 +61,7 @@ _PAGES: dict[Role, str] = {
         tasks/file dead-letters/file
         dead-letters/<uuid:letter_id> bulk-jobs bulk-jobs/<uuid:job_id> pauses destinations
         destinations/<str:host> pools pools/<str:name> workers workers/earlier
-        workers/<path:worker_id> system system/support-bundle.json shares objectives usage
+        workers/<path:worker_id> system system/support-bundle.json demo shares objectives usage
         usage.csv alerts alerts/recent alerts/<uuid:alert_id> alert-rules maintenance settings
         settings/calendars
         settings/calendars/<uuid:calendar_id> settings/channels
@@ -88,9 +89,10 @@ _PAGES: dict[Role, str] = {
 #: Changes and previews, which are sent and never read.
 _SENT: dict[Role, str] = {
     Role.VIEWER: """
-        tenant tasks/preview workflows/check settings/save settings/push
+        tenant workers/wish tasks/preview workflows/check settings/save settings/push demo/break
         settings/push/<uuid:subscription_id>/remove views/create
         views/<uuid:view_id>/change views/<uuid:view_id>/remove
+        calendar/feeds/<uuid:feed_id>/revoke
     """,
     Role.OPERATOR: """
         tasks/<uuid:task_id>/pause tasks/<uuid:task_id>/resume tasks/<uuid:task_id>/run
@@ -157,7 +159,8 @@ ENROLMENT = {
     "account/second-factor/confirm",
     "logout",
 }
-#: For anybody: they sign in or out, accept an invitation, or serve a file. They show no tenant.
+#: For anybody: they sign in or out, accept an invitation, or serve a file. They show no tenant,
+#: the link of a feed but the one of its token.
 OPEN = {
     "login",
     "login/code",
@@ -167,11 +170,14 @@ OPEN = {
     "invitations",
     "invitations/<str:token>",
     "push-worker.js",
+    "calendar-feeds/<str:token>.ics",
 }
 #: Payloads as such: without the right to see them there is no page.
 _PAYLOADS = {"executions/<uuid:execution_id>/log"}
 #: About the installation: for operators alone, whom no kind of visitor here is.
-_OF_OPERATORS = {"system", "system/support-bundle.json"}
+_OF_OPERATORS = {"system", "system/support-bundle.json", "workers/wish"}
+#: Of an installation that was started with the demo, which the world's is not.
+_OF_A_DEMO = {"demo", "demo/break"}
 #: What a page asks by itself: a visitor without access to it gets an empty list.
 _ASKED_BESIDE = {"alerts/recent"}
 #: Fields of forms that are judged before their object is looked for, by the last part of the route.
@@ -189,7 +195,10 @@ FIELDS: dict[str, dict[str, str]] = {
     },
 }
 #: The object of one member, which is another than the visitor.
-_OF_A_MEMBER = {"settings/push/<uuid:subscription_id>/remove"}
+_OF_A_MEMBER = {
+    "settings/push/<uuid:subscription_id>/remove",
+    "calendar/feeds/<uuid:feed_id>/revoke",
+}
 
 
 def _needs() -> dict[str, Role]:
@@ -218,7 +227,7 @@ def answer(route: str, method: str, visitor: Visit) -> str:
         return EMPTY if route in _ASKED_BESIDE else refusal
     if method == "GET" and route in _JUDGED_FIRST:
         return NO_METHOD
-    gone = route in _OF_A_MEMBER or (visitor.foreign and names_an_object(route))
+    gone = route in _OF_A_MEMBER | _OF_A_DEMO or (visitor.foreign and names_an_object(route))
     return GONE if gone else TAKEN
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.access.alert_operations import of_alerts
 from tests.access.rights import Rights
-from tests.access.view_operations import of_secrets, of_views
+from tests.access.view_operations import of_feeds, of_secrets, of_views
 from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
 from tests.factories import once
 from tests.support.calendars import ICAL
@@ -274,6 +274,7 @@ OPERATIONS: tuple[Operation, ...] = (
     # named secrets and saved views
     *of_secrets(_op),
     *of_views(_op),
+    *of_feeds(_op),
     # calendars, forecast
     _op("list_calendars", "GET /v1/calendars", "read"),
     _op("create_calendar", "POST /v1/calendars", "write", body={"name": "made"}),
@@ -283,6 +284,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("import_calendar", f"POST {_CALENDAR}/import", "write", body={"ical": ICAL}),
     _op("delete_calendar", f"DELETE {_CALENDAR}", "write"),
     _op("get_forecast", "GET /v1/forecast", "read"),
+    _op("get_month", "GET /v1/forecast/month", "read"),
     _op("spread_minute", "POST /v1/forecast/spread", "write", body={"at": "{at}"}, foreign=400),
     _op("spread_minute", "POST /v1/forecast/spread", "write", body={"at": "{at}", **_DRY}),
     # pools, destinations, workers
@@ -315,6 +317,14 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("get_worker_history", "GET /v1/workers/{worker_id}/history", "read"),
     _op("list_earlier_workers", "GET /v1/workers/earlier", "read"),
     _op("list_schedulers", "GET /v1/schedulers", "read"),
+    _op(
+        "act_on_workers",
+        "POST /v1/workers/actions",
+        "admin",
+        body={"action": "quiet", "pool": "default"},
+        of_operators=True,
+    ),
+    _op("list_takeovers", "GET /v1/takeovers", "read", of_operators=True),
     _op("get_support_bundle", "GET /v1/support-bundle", "read", of_operators=True),
     _op("get_overview", "GET /v1/overview", "read"),
     _op("get_shares", "GET /v1/shares", "read"),

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 #: Operation -> why it has no entry.
 WITHOUT_AN_ENTRY = {
     "lease_executions": "the ledger has every lease; a pool that one makes has an entry",
+    "act_on_workers": "changes no row, and its entry is in the chain of the installation",
 }
 #: Rows that tell of a change, or of the call itself.
 _BESIDE = {"events.AuditEntry", "events.AuditChain", "events.Event", "tenants.IdempotencyRecord"}

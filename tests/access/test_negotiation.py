@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from shared.conf import conf
 from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
 from tests.access.stored_rows import StoredRows
 from tests.access.world import Caller, World, undone
@@ -24,6 +28,12 @@ _TAKEN = (
 )
 _REFUSED = ("application/xml", "text/html", "application/json;q=0")
 _PROBLEM = "application/problem+json"
+
+
+@pytest.fixture(autouse=True)
+def all_calls_answer(settings: Any) -> None:
+    """Let keys ask about the installation: where processes are public."""
+    settings.PUNCTUAL = replace(conf(), processes_public=True)
 
 
 @pytest.mark.parametrize("operation", _EACH, ids=lambda operation: operation.call)

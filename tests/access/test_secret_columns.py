@@ -26,6 +26,7 @@ ELSEWHERE = {
     "audit_chains.hash": "a keyed hash of the last entry",
     "audit_entries.hash": "a keyed hash of the entry",
     "auth_user.password": "a hash; tests/dashboard/views/test_account.py",
+    "calendar_feeds.token_hash": "a hash; tests/dashboard/views/test_calendar_feeds.py",
     "bulk_jobs.sealed_payload": "tests/executions/bulk/test_jobs.py",
     "dead_letters.sealed_edit": "tests/access/test_payload_sight.py",
     "ended_workflow_runs.sealed_input": "tests/access/test_payload_sight.py",

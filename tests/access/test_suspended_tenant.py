@@ -211,7 +211,7 @@ COMMANDS: dict[str, Callable[[Task, UUID], tuple[str, ...]]] = {
         *("tasks", "create", "--tenant", str(task.tenant_id)),
         *("--url", "https://example.com/run", "--cron", "0 8 * * *"),
     ),
-    "run again": lambda task, pause: ("tasks", "backfill", str(task.pk), "--from", "1m", "--yes"),
+    "run again": lambda task, pause: ("tasks", "backfill", str(task.pk), "--since", "1m", "--yes"),
 }
 
 

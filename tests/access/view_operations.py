@@ -1,4 +1,4 @@
-"""The calls about saved views and named secrets: a part of the table."""
+"""The calls about saved views, calendar feeds and named secrets: a part of the table."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def of_views(op: Callable[..., Any]) -> tuple[Any, ...]:
         op("get_view", f"GET {_VIEW}", "read"),
         op("change_view", f"PATCH {_VIEW}", "operate", body={"default": True}),
         op("remove_view", f"DELETE {_VIEW}", "operate"),
+    )
+
+
+def of_feeds(op: Callable[..., Any]) -> tuple[Any, ...]:
+    """Return the rows of the table about calendar feeds, each made by ``op``."""
+    new = {"name": "made", "member": "{member}"}
+    return (
+        op("list_calendar_feeds", "GET /v1/calendar-feeds", "admin"),
+        op("create_calendar_feed", "POST /v1/calendar-feeds", "admin", body=new, foreign=400),
+        op("revoke_calendar_feed", "DELETE /v1/calendar-feeds/{feed_id}", "admin"),
     )
 
 

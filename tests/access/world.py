@@ -37,6 +37,7 @@ from tenants.authority import OPERATOR
 from tenants.choices import SCOPES, Role
 from tenants.models import ApiKey, Identity, Membership, Tenant
 from tenants.services import create_api_key, revoke_api_key, rotate_api_key, suspend_tenant
+from tenants.services.calendar_feeds import create_feed
 from tenants.services.invitations import invite_member
 from tenants.services.saved_views import ViewFields, create_view
 from tenants.services.sign_ins import begin_sign_in
@@ -202,6 +203,7 @@ def _settings(tenant: Tenant, words: Words) -> dict[str, UUID]:
         **_keys(tenant, words),
         "event_subscription_id": _event_subscription(tenant, words),
         "view_id": _view(tenant, words),
+        "feed_id": _feed(tenant, words),
     }
 
 
@@ -319,6 +321,19 @@ def _alerts(letter: DeadLetter, words: Words) -> dict[str, UUID]:
 def _view(tenant: Tenant, words: Words) -> UUID:
     given: ViewFields = {"list": "executions", "name": f"{words.readers}-view", "query": ""}
     return create_view(tenant.id, given, member=None, actor=ACTOR).pk
+
+
+def _feed(tenant: Tenant, words: Words) -> UUID:
+    member = Membership.objects.filter(tenant=tenant).earliest("pk")
+    made, _ = create_feed(
+        tenant.id,
+        name=f"{words.admins}-feed",
+        filter_text="",
+        timezone="UTC",
+        member=member.pk,
+        actor=ACTOR,
+    )
+    return made.pk
 
 
 def _erasure(tenant: Tenant, words: Words) -> Erasure:

@@ -7,9 +7,12 @@ import io
 
 import orjson
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from api import list_files
 from executions.models import DeadLetter, Execution
+from insight import list_budget
 from insight.presentation.list_files import LIST_FILES
 from shared import payload_sight
 from tests.factories import make_dead_letter, make_execution, make_key, make_task, once
@@ -49,6 +52,22 @@ def test_a_filter_holds_for_files_too(client, rows):
     answer = client.get("/v1/executions?status=SUCCEEDED&format=jsonl")
 
     assert [orjson.loads(one)["status"] for one in answer.content.splitlines()] == ["SUCCEEDED"]
+
+
+@pytest.mark.parametrize("of", LIST_FILES)
+def test_tasks_that_a_filter_names_are_looked_up_within_the_time_of_the_list(
+    client, of, monkeypatch
+):
+    def take_too_long(milliseconds, read):
+        raise list_budget.OutOfTime
+
+    monkeypatch.setattr(list_budget, "within", take_too_long)
+
+    with CaptureQueriesContext(connection) as asked:
+        answers = [client.get(f"{PATHS[of]}?filter=task:x*y{more}") for more in ("", "&format=csv")]
+
+    assert [one.json()["code"] for one in answers] == ["window_too_wide"] * 2
+    assert not [one for one in asked.captured_queries if "x.*y" in str(one["sql"])]
 
 
 def test_a_long_file_leads_to_its_next_part(client, rows, monkeypatch):

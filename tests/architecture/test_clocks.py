@@ -19,6 +19,7 @@ _MEANT = {
     "executions/celery_tasks.py": "the same",
     "executions/complete/outcome_stream.py": "a note beside what could not be read",
     "launcher/management/commands/ps.py": "processes of this host",
+    "launcher/strikes.py": "processes of this host",
     "launcher/supervised_process.py": "processes of this host",
     "notifications/transports/mail_files.py": "the name of a file",
     "notifications/transports/vapid.py": "a token for outside",

@@ -44,6 +44,7 @@ _PAGES_WITH_FORMS = {
         "calendar_new",
         "calendar_edit",
     ),
+    "forecast_feed_new",
     *("workflow_new", "workflow_edit", "api_key_new", "api_key_edit", "invitation"),
     *("secret_new", "secret_edit", "alert_rule_new", "alert_rule_edit"),
     *("channel_new", "channel_edit", "maintenance_new"),
@@ -55,6 +56,7 @@ _PERSON = "asks for a proof that a person has; keys are no persons"
 _RUN = "/v1/workflow-runs/{run_id}"
 _OFFER = "/v1/members/invitations/{invitation_id}"
 _EVENTS_TO = "/v1/event-subscriptions/{event_subscription_id}"
+_OWN_MACHINE = "a key of a tenant must not kill processes; the machine's administrator may"
 _OWN_TENANT = "a key belongs to one tenant; the operator of the installation decides over tenants"
 
 CONSOLE = {
@@ -110,6 +112,7 @@ CONSOLE = {
     "pause_end": Doors("POST /v1/pauses/{pause_id}/end", "pauses end"),
     "destination_limits": Doors("PATCH /v1/destinations/{host}", "destinations set"),
     "destination_reset": Doors("POST /v1/destinations/{host}/reset", "destinations reset"),
+    "worker_wish": Doors("POST /v1/workers/actions", "workers quiet"),
     "pool_create": Doors("PATCH /v1/pools/{pool}", "pools set"),
     "pool_pause": Doors("PATCH /v1/pools/{pool}", "pools set"),
     "pool_resume": Doors("PATCH /v1/pools/{pool}", "pools set"),
@@ -159,10 +162,13 @@ CONSOLE = {
     "api_key_edit": Doors("PATCH /v1/api-keys/{key_id}", "apikey edit"),
     "api_key_rotate": Doors("POST /v1/api-keys/{key_id}/rotate", "apikey rotate"),
     "encryption_key_rotate": Doors("POST /v1/encryption-keys/rotate", "keys rotate"),
+    "forecast_feed_new": Doors("POST /v1/calendar-feeds", "feeds create"),
+    "forecast_feed_revoke": Doors("DELETE /v1/calendar-feeds/{feed_id}", "feeds revoke"),
     "view_create": Doors("POST /v1/views", "views create"),
     "view_change": Doors("PATCH /v1/views/{view_id}", "views update"),
     "view_remove": Doors("DELETE /v1/views/{view_id}", "views remove"),
     "api_key_revoke": Doors("DELETE /v1/api-keys/{key_id}", "apikey revoke"),
+    "demo_break": Doors(command="demo break", why=_OWN_MACHINE),
     "push_subscribe": Doors("POST /v1/push-subscriptions", why="only a browser has a subscription"),
     "push_unsubscribe": Doors("DELETE /v1/push-subscriptions/{subscription_id}", "notify browsers"),
 }

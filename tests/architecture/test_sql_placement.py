@@ -73,7 +73,9 @@ def test_every_statement_is_used_and_every_used_one_exists():
     files = tree.sql_files()
     used: set[str] = set()
     for module in tree.production():
-        used |= sql.used_statements(module.source, set(files))
+        # A route may read like the name of a statement.
+        if not module.path.endswith("/urls.py"):
+            used |= sql.used_statements(module.source, set(files))
 
     found = sql.unmatched_statements(files, used)
 

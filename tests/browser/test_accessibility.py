@@ -71,6 +71,7 @@ PAGES = {
     "alert": "/alerts/{alert}",
     "settings": "/settings",
     "forecast": "/calendar",
+    "month": "/calendar/month",
     "search": "/search?q=demo",
     "refused": f"/tasks/{NOWHERE}",
     "nowhere": "/no/such/page",

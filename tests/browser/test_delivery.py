@@ -54,6 +54,7 @@ def test_a_pool_is_made_and_a_task_sent_to_it(page: Page, console: Console):
 def test_a_secret_is_typed_once_and_stays(page: Page, console: Console):
     fill_once(page, "With a secret")
     page.get_by_label("Address", exact=True).fill(console.punctual.target("/ok"))
+    page.get_by_text("More about the call").click()
     page.get_by_text("Authentication", exact=True).click()
     page.get_by_label("It proves itself with").select_option("bearer")
     page.get_by_label("Token", exact=True).fill("s3cret-of-the-browser")

@@ -139,3 +139,39 @@ def test_waits_after_failures_double_up_to_the_longest_and_half_of_each_is_chanc
 
     assert waits["most"] == [4000, 8000, 16000, 30000, 30000]
     assert waits["least"] == [one / 2 for one in waits["most"]]
+
+
+def test_a_server_that_greets_and_closes_is_asked_more_and_more_seldom(stranger: Page) -> None:
+    stranger.goto("/login")
+
+    found = stranger.evaluate(
+        """async () => {
+          const made = [], waits = [];
+          let now = Date.now(), next = null;
+          window.WebSocket = class extends EventTarget {
+            static OPEN = 1;
+            readyState = 0;
+            constructor() { super(); made.push(this); }
+            close() { this.isClosed = true; }
+          };
+          Date.now = () => now;
+          Math.random = () => 1;
+          window.setInterval = () => 0;
+          window.setTimeout = (act, wait) => { waits.push(wait); next = act; return 1; };
+          const { Socket } = await import("/static/js/socket.js");
+          const socket = new Socket("/ws/live", { onMessage() {}, onState() {} });
+          for (const lasted of [10, 10, 10, 60000]) {
+            made.at(-1).dispatchEvent(new MessageEvent("message", { data: '{"topic":"hello"}' }));
+            now += lasted;
+            made.at(-1).dispatchEvent(new CloseEvent("close", { code: 1012 }));
+            next();
+          }
+          socket.again();
+          next();
+          return { waits, open: made.slice(-2).map((one) => !one.isClosed) };
+        }"""
+    )
+
+    assert found["waits"] == [1000, 2000, 4000, 1000, 0]
+    # One that is still connecting does not stay beside its successor.
+    assert found["open"] == [False, True]

@@ -128,6 +128,8 @@ def _is_at_work(page: Page) -> None:
 def _open_the_letter(page: Page) -> None:
     press_together(page, "gd", re.compile("/dead-letters$"))
     _is_at_work(page)
+    # No row is chosen yet: none is retried.
+    page.keyboard.press("Shift+R")
     cause = page.locator('[data-row="http_status:502"]')
     for _ in range(page.locator("[data-row]").count()):
         page.keyboard.press("j")
@@ -241,8 +243,17 @@ def test_keys_move_select_and_act_in_a_list(console: Console, page: Page) -> Non
     page.keyboard.press("j")
     page.keyboard.press("Shift+X")
     expect(picked).to_have_count(3)
+    matching = page.locator("input[data-pick-matching]")
     page.keyboard.press("a")
-    expect(picked).to_have_count(0)
+    expect(matching).to_be_checked()
+    expect(page.locator("#matching-count")).to_have_text("3")
+    # A row that is taken out again is not acted on with all that match.
+    page.keyboard.press("x")
+    expect(picked).to_have_count(2)
+    expect(matching).not_to_be_checked()
+    for count in (3, 0):
+        page.keyboard.press("a")
+        expect(picked).to_have_count(count)
     page.keyboard.press("k")
     expect(cursor).to_contain_text("Of a list 1")
 

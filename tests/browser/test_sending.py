@@ -93,7 +93,7 @@ def test_a_new_task_outlives_the_servers_absence_and_the_end_of_the_session(
     page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
     page.locator("#save").click()
     expect(page.locator("h1")).to_contain_text("Typed in vain?")
-    page.wait_for_function(f"!({STORES})().includes('Typed in vain?')")
+    page.wait_for_function(f"() => !({STORES})().includes('Typed in vain?')")
 
 
 def test_the_end_of_a_session_takes_no_typed_text_away(page: Page) -> None:
@@ -110,9 +110,18 @@ def test_the_end_of_a_session_takes_no_typed_text_away(page: Page) -> None:
     expect(page.locator("#stale")).to_be_hidden()
     expect(page.locator("#name")).to_have_value("Half a name")
 
+    # What comes back is shown as it was, and only to the person who typed it.
+    page.get_by_label("At a fixed rate").check()
+    page.locator("#url").fill("https://api.example.com/jobs?token=of-nobody")
+    page.evaluate("() => sessionStorage.setItem('draft:0:of-another-person', '{}')")
     page.reload()
     page.get_by_role("button", name="Continue with it").click()
     expect(page.locator("#name")).to_have_value("Half a name")
+    expect(page.locator("#every_count")).to_be_visible()
+    expect(page.locator("#cron_expression")).to_be_hidden()
+    expect(page.locator("#url")).to_have_value("")
+    page.wait_for_function(f"() => !({STORES})().includes('of-another-person')")
+    assert "of-nobody" not in page.evaluate(STORES)
     page.reload()
     page.get_by_role("button", name="Discard it").click()
     page.reload()

@@ -127,6 +127,7 @@ def _create_one_that_fails(page: Page, console: Console) -> str:
     page.get_by_label("Payload").fill('{"invoice": 41}')
     page.get_by_label("Once, after a delay").check()
     page.get_by_label("Delay in seconds").fill("1")
+    page.get_by_text("If it fails").click()
     page.get_by_role("textbox", name="Attempts").fill("2")
     page.get_by_label("First wait, in seconds").fill("0.5")
     page.get_by_role("button", name="Create the task").click()

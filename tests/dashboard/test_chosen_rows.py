@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.chosen_rows import bulk_filters
+from dashboard.chosen_rows import acts_on_all, bulk_filters
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, BulkJobItem
 from shared.exceptions import InvalidInput
@@ -28,9 +28,30 @@ def test_looks_and_unknown_names_choose_nothing():
     assert bulk_filters("tasks", "label=team&columns=host", NOW) == {"label": "team"}
 
 
+def test_a_filter_of_what_a_job_knows_is_taken_over():
+    found = bulk_filters("executions", "filter=status:failed scheduled:-1h&window=7d", NOW)
+
+    assert found == {"status": ["FAILED"], "since": "2026-11-20T07:00:00.000Z"}
+    later = bulk_filters(
+        "executions",
+        "filter=scheduled:-2h&since=2026-11-20T07:30:00Z&until=2026-11-21T00:00:00Z",
+        NOW,
+    )
+    assert later["since"] == "2026-11-20T07:30:00.000Z"
+    assert bulk_filters("tasks", "filter=label:team&label=team", NOW) == {"label": "team"}
+    assert acts_on_all("executions", "filter=status:failed", NOW)
+    assert not acts_on_all("executions", "filter=http:5xx", NOW)
+
+
 @pytest.mark.parametrize(
     ("kind", "query"),
     [
+        ("executions", "filter=http:5xx"),
+        ("executions", "filter=oops:1"),
+        ("executions", "ordering=-delay"),
+        ("tasks", "ordering=next_run_at"),
+        ("executions", "filter=status:failed&status=QUEUED"),
+        ("dead_letters", "resolution=fixed"),
         ("executions", "due=now"),
         ("executions", "concurrency_key=x"),
         ("executions", "status=OOPS"),

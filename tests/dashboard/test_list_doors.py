@@ -125,6 +125,13 @@ def test_rows_that_no_call_has_are_not_offered(world, browser):
     assert "Copy as API call" not in answer.text
 
 
+def test_a_list_says_that_its_order_leaves_rows_out(world, browser):
+    client = browser(world)
+
+    assert "are left out" in client.get("/executions?ordering=-duration").text
+    assert "are left out" not in client.get("/executions?ordering=-attempt").text
+
+
 def test_columns_come_in_the_order_that_is_asked_for(world, browser):
     client = browser(world)
 

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl, urlsplit
+
 import pytest
 from django.test import RequestFactory
 
 from dashboard import list_filter
 from insight import list_budget
+from insight.filter_language.conditions import begins
 from insight.filter_language.fields import EXECUTIONS, TASKS
 
 
@@ -19,6 +23,19 @@ def test_older_parameters_are_read_into_the_text_of_the_field():
 
     assert found.text == 'http:5xx status:failed,queued "a:b c"'
     assert found.wanted.text == "http:5xx"
+
+
+def test_the_bounds_of_an_address_are_terms_of_its_text():
+    since, until = (datetime(2026, 11, 20, hour, tzinfo=UTC) for hour in (8, 9))
+
+    found = read(since=since, until=until)
+
+    assert found.text == (
+        "scheduled:>=2026-11-20T08:00:00.000Z scheduled:<2026-11-20T09:00:00.000Z"
+    )
+    assert {"since", "until"} <= {*found.replaced}
+    assert begins(found.box)
+    assert not found.wanted.terms
 
 
 def test_a_parameter_that_no_term_can_say_stays_one():
@@ -68,6 +85,32 @@ def test_the_form_writes_the_same_text_and_keeps_the_rest_of_the_url():
 
     assert answer is not None
     assert answer["Location"] == "/executions?window=7d&filter=x+delay%3A%3E1s"
+
+
+@pytest.mark.parametrize(
+    ("add", "value", "term"),
+    [
+        ("task", "nightly report", 'task:"nightly report"'),
+        ("status", "failed, retrying", "status:failed,retrying"),
+        ("task", '"a, b",c', 'task:"a, b",c'),
+    ],
+)
+def test_a_value_of_the_form_may_hold_spaces(add: str, value: str, term: str):
+    query = {"filter": "invoice", "add": add, "value": value}
+    found = list_filter.read_filter(query, EXECUTIONS)
+
+    answer = list_filter.added(RequestFactory().get("/executions"), query, found)
+
+    assert answer is not None
+    assert parse_qsl(urlsplit(answer["Location"]).query) == [("filter", f"invoice {term}")]
+
+
+def test_a_term_that_makes_the_filter_too_long_is_an_error_of_the_page():
+    query = {"filter": "x" * 1990, "add": "task", "value": "y" * 100}
+    found = list_filter.read_filter(query, EXECUTIONS)
+
+    assert list_filter.added(RequestFactory().get("/executions"), query, found) is None
+    assert "at most 2000 characters" in found.error
 
 
 @pytest.mark.parametrize(("add", "value"), [("delay", "soon"), ("nothing", "1"), ("http", '"')])

@@ -43,6 +43,21 @@ def test_a_list_opens_its_default_view_and_only_without_a_query(browser, alpha, 
         assert plain.context["views"].current is None
 
 
+@pytest.mark.parametrize("of", PAGES)
+def test_the_whole_list_is_one_link_away_from_a_default_that_matches_nothing(browser, alpha, of):
+    make(alpha, of, query="q=nowhere", is_default=True)
+    client = browser(alpha, role="viewer")
+    path = PAGES[of]
+
+    text = client.get(client.get(path)["Location"]).text
+
+    main = text[text.index("<main") :]
+    assert f'href="{path}"' not in main
+    assert f'href="{"?state=open" if of == "dead_letters" else f"{path}?saved=none"}"' in main
+    # The number of the overview is of all open letters, whatever the list opens with.
+    assert 'href="/dead-letters"><b' not in client.get("/").text
+
+
 def test_the_own_default_comes_before_the_shared_one(browser, alpha):
     make(alpha, is_default=True)
     client = browser(alpha)

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import SimpleNamespace
 
+import psycopg
 import pytest
 from django.db import OperationalError
 from django_celery_beat.schedulers import DatabaseScheduler
 
+from executions import beat as beat_module
 from executions.beat import PunctualScheduler
 from executions.broker import AT_ONCE, CHECK_ZONES
 from executions.ledger import totals
@@ -112,6 +114,7 @@ def test_a_second_signal_ends_it_at_once(scheduler: PunctualScheduler) -> None:
     assert ending.value.code == 128 + signal.SIGTERM
 
 
+@pytest.mark.logs("partitions.not_released", reason="away")
 def test_it_stops_without_a_database_too(
     scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +223,7 @@ def test_what_is_prepared_far_ahead_waits_for_the_regular_look(
     assert ("dispatch" in due_now(scheduler)) == hurried
 
 
+@pytest.mark.logs("listener.lost")
 def test_a_lost_listener_is_opened_again(scheduler: PunctualScheduler) -> None:
     tick(scheduler)
     lost = scheduler._listener
@@ -231,6 +235,20 @@ def test_a_lost_listener_is_opened_again(scheduler: PunctualScheduler) -> None:
     tick(scheduler)
 
     assert scheduler._listener is not None
+
+
+@pytest.mark.logs("listener.not_opened", reason="away")
+def test_a_listener_that_cannot_be_opened_is_tried_again(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise psycopg.OperationalError("away")
+
+    with monkeypatch.context() as away:
+        away.setattr(beat_module, "Listener", refuse)
+        assert not scheduler._listen()
+
+    assert scheduler._listen()
 
 
 def test_publishing_does_not_wait_for_the_broker_beforehand(scheduler: PunctualScheduler) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -62,6 +63,9 @@ class Loop:
     def accept(self, batch: dict[str, Any], size: int) -> None:
         self.told.append(("accept", size))
 
+    def read_queues_by(self, intake: Any) -> None:
+        self.told.append(("read_queues_by", intake.__name__))
+
     def stop_taking(self) -> None:
         self.told.append(("stop_taking", None))
 
@@ -79,6 +83,12 @@ class Broken(Loop):
 made: list[Loop] = []
 
 
+def _consumer() -> Any:
+    """Return what Celery's consumer shows of its queues."""
+    queues = SimpleNamespace(consume_from={"batch.high": None})
+    return SimpleNamespace(app=SimpleNamespace(amqp=SimpleNamespace(queues=queues)))
+
+
 @pytest.fixture(autouse=True)
 def _no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     made.clear()
@@ -91,6 +101,7 @@ def test_a_worker_of_a_pool_hands_batches_to_its_loop(settings: Settings) -> Non
 
     celery_tasks.start_loop()
     empty = {"incarnation": "r:1", "offset": 0.0, "secrets": {}, "definitions": []}
+    celery_tasks.read_queues(_consumer())
     celery_tasks.deliver({**empty, "bytes": 12, "executions": []})
     celery_tasks.stop_taking()
     celery_tasks.drain()
@@ -98,6 +109,7 @@ def test_a_worker_of_a_pool_hands_batches_to_its_loop(settings: Settings) -> Non
     assert made[0].told == [
         ("pool", "batch"),
         ("start", None),
+        ("read_queues_by", "set"),
         ("accept", 12),
         ("stop_taking", None),
         ("drain", 3.0),
@@ -108,6 +120,7 @@ def test_the_system_worker_has_no_loop_and_refuses_batches_aloud(settings: Setti
     settings.WORKER_POOL = "system"
 
     celery_tasks.start_loop()
+    celery_tasks.read_queues(_consumer())
     celery_tasks.stop_taking()
     celery_tasks.drain()
 

@@ -169,7 +169,7 @@ def test_the_commands_say_both_times(alpha: Tenant):
     listed = call("tasks", "list")
     shown = call("tasks", "show", str(task.id))
     occurrences = call("tasks", "occurrences", str(task.id))
-    preview = call("schedule", "preview", "0 8 * * *", "--jitter", "300", "--count", "1")
+    preview = call("schedule", "preview", "0 8 * * *", "--jitter", "300", "--limit", "1")
 
     assert starts[:19].replace("T", " ") in listed.out
     assert starts[:19] in shown.out

@@ -159,7 +159,10 @@ def _expect_no_fault(name: str, calls: list[Call], worlds: Worlds, keys: dict[st
 
 
 def _reads(name: str) -> bool:
-    return all(one.needs <= {"read"} and one.method == "GET" for one in _variants(name))
+    of_members = not any(one.of_operators for one in _variants(name))
+    return of_members and all(
+        one.needs <= {"read"} and one.method == "GET" for one in _variants(name)
+    )
 
 
 def _variants(name: str) -> list[Operation]:

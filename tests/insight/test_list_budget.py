@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from django.db import OperationalError, connection
 from psycopg.errors import QueryCanceled
 
-from insight.list_budget import OutOfTime, TooWide, advice_for, read_list, within
+from insight import list_budget
+from insight.list_budget import OutOfTime, TooWide, advice_for, read_list, until, within
 
 pytestmark = pytest.mark.django_db
 
@@ -36,6 +39,25 @@ def test_a_statement_that_takes_longer_is_cancelled_and_refused_with_advice():
         read_list(cancelled, advice="Add a term.")
     assert caught.value.errors[0].pointer == "?filter"
     assert ask("SELECT 1") == [(1,)]
+
+
+def test_no_reading_begins_after_the_time_and_none_takes_longer(monkeypatch):
+    def cancelled() -> list:
+        raise OperationalError from QueryCanceled()
+
+    def limit() -> list:
+        return ask("SHOW statement_timeout")
+
+    [before] = limit()
+    # The beginning, then before each read.
+    seconds = iter([10.0, 10.0, 10.03, 10.06])
+    monkeypatch.setattr(list_budget, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+
+    assert until(50, [limit, limit, limit]) == [[("50ms",)]] * 2
+
+    seconds = iter([10.0, 10.0, 10.0])
+    assert until(50, [limit, cancelled, limit]) == [[("50ms",)]]
+    assert limit() == [before]
 
 
 def test_another_failure_of_the_database_stays_one():

@@ -70,6 +70,54 @@ def test_a_long_definition_is_compared_in_part_and_says_so(
     assert compare_versions(task, 1, 2).cut
 
 
+@pytest.mark.parametrize("most", [2, 1000])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("abc", "abc"),
+        ("", "abc"),
+        ("abc", ""),
+        ("abcd", "axcd"),
+        ("abcabc", "abc"),
+        ("xaxbxcx", "xbxdx"),
+        ("a" * 300, "ab" * 150),
+    ],
+)
+def test_the_stretches_of_two_versions_make_the_new_one_of_the_old(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str, most: int
+):
+    monkeypatch.setattr(version_diff, "_MOST_ALIGNED", most)
+
+    found = version_diff._opcodes(list(old), list(new))
+
+    assert "".join(old[low:high] for _, low, high, _, _ in found) == old
+    assert "".join(new[low:high] for *_, low, high in found) == new
+    for tag, low, high, other_low, other_high in found:
+        assert (old[low:high] == new[other_low:other_high]) == (tag == "equal")
+
+
+def test_lines_that_are_very_frequent_are_compared_with_few_others(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    compared = 0
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    old, new = ([Counted(one) for one in text] for text in ("xz" * 500, "yx" * 500))
+
+    version_diff._opcodes(old, new)
+
+    assert compared < 20 * len(old)
+
+
 def test_a_version_that_never_was_is_not_found(task: Task):
     assert read_definition(task, 2).priority == 2
     with pytest.raises(NotFound):

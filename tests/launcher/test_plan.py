@@ -24,7 +24,7 @@ VARIABLES = (
     "WEB_DATABASE_URL", "REDIS_URL",
     "WEBS", "SCHEDULERS", "WORKERS", "RECORDERS",
     "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY",
-    "ADMIN_PASSWORD", "HANDLER_MODULES", "ALLOWED_COMMANDS", "TEST_RECEIVER",
+    "ADMIN_PASSWORD", "HANDLER_MODULES", "ALLOWED_COMMANDS", "TEST_RECEIVER", "DEMO",
 )  # fmt: skip
 
 
@@ -381,3 +381,15 @@ def test_commands_of_ours_are_forked_and_servers_executed(external, tmp_path):
     servers = _embedded(tmp_path)
     started = specs(make_stages(replace(external, database_url="", redis_url=""), servers))
     assert [name for name, spec in started.items() if not spec.forked] == ["postgresql", "valkey"]
+
+
+def test_only_a_start_with_the_demo_makes_its_tenant_and_takes_trials(external, monkeypatch):
+    monkeypatch.setenv("DEMO", "true")
+    assert read_options().demo
+    plain, demo = (specs(make_stages(replace(external, demo=one), {})) for one in (False, True))
+
+    assert set(demo) - set(plain) == {"demo"}
+    assert demo["demo"].argv[-2:] == ("demo", "seed")
+    assert demo["demo"].environment["DATABASE_URL"] == "postgresql://somewhere/db"
+    assert "--trials" in demo["receiver-1"].argv
+    assert "--trials" not in plain["receiver-1"].argv

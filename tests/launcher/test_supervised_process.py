@@ -81,14 +81,19 @@ async def test_process_that_ends_is_started_again_and_counted():
     assert any("ended with code 3; starting again in" in line for line in journal.lines)
 
 
-async def test_killed_process_is_started_again_under_another_pid():
+def _kill(process: SupervisedProcess) -> None:
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("end", [_kill, SupervisedProcess.crash])
+async def test_killed_process_is_started_again_under_another_pid(end):
     journal = Journal()
 
     async with supervised("echo here; exec tail -f /dev/null", journal) as process:
         await journal.said("here")
         first = process.pid
-        assert first is not None
-        os.kill(first, signal.SIGKILL)
+        end(process)
         await journal.until(lambda: process.restarts == 1 and process.pid is not None)
         second = process.pid
 

@@ -73,6 +73,25 @@ def test_taken_port_is_named_before_anything_starts(options, variable):
     assert not (options.data_dir / "postgres").exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "url", "named"),
+    [
+        ({"host": "0.0.0.0"}, "", "HOST names '0.0.0.0'"),
+        ({"host": "::"}, "", "HOST names '::'"),
+        ({}, "https://punctual.example.com", "PUBLIC_URL names 'punctual.example.com'"),
+        ({"receiver": False}, "", "needs the test receiver"),
+    ],
+)
+def test_a_demo_that_others_could_reach_is_refused(options, monkeypatch, change, url, named):
+    if url:
+        monkeypatch.setenv("PUBLIC_URL", url)
+
+    failure = start(replace(options, demo=True, **change))
+
+    assert named in str(failure)
+    assert list(options.data_dir.glob("*.sock")) == []
+
+
 def test_host_that_is_no_address_is_refused(options):
     failure = start(replace(options, host="no such host"))
 

@@ -69,6 +69,20 @@ def test_the_life_of_an_alert_is_its_events(tenant: Tenant) -> None:
     ]
 
 
+def test_an_alert_that_ends_by_itself_recovers_and_closes(tenant: Tenant) -> None:
+    make_member(tenant)
+    alert = make_alert(tenant, kind="budget_exceeded")
+    Alert.objects.update(ends_at=database_now())
+
+    plan_due_notices()
+
+    told = {"kind": "budget_exceeded", "count": 2}
+    assert events() == [
+        ("alert.recovered", alert.pk, told),
+        ("alert.closed", alert.pk, told),
+    ]
+
+
 def test_what_people_do_with_an_alert_is_an_event_and_repeating_it_is_none(tenant: Tenant) -> None:
     member = make_member(tenant)
     alert = make_alert(tenant)

@@ -243,3 +243,14 @@ def test_a_message_cannot_be_sent_without_redis(settings: Any):
             channel_layer.publish(GROUP, TOPICS)
     finally:
         redis_client.client.cache_clear()
+
+
+@pytest.mark.logs("live_unsubscribe.failed")
+async def test_a_group_is_left_where_redis_is_away():
+    class Away:
+        async def unsubscribe(self, group: str) -> None:
+            raise redis.ConnectionError
+
+    pubsub: Any = Away()
+
+    await channel_layer._quietly_unsubscribe(pubsub, "one")

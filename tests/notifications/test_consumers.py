@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.db import connections
+from django.db import OperationalError, connections
 from django.utils import timezone
 
 from notifications import consumers
@@ -20,10 +20,11 @@ from notifications.live import (
     publish_topics,
     publish_topics_to_all,
 )
-from notifications.live_access import admit_by_ticket, is_still_valid
+from notifications.live_access import Access, admit_by_ticket, is_still_valid
 from notifications.tickets import Holder, issue
 from shared import tenant_scope
 from shared.actor import COMMAND
+from shared.ids import new_id
 from shared.redis_client import client
 from tenants.authority import OPERATOR
 from tenants.choices import SignInEnd
@@ -451,3 +452,29 @@ async def test_a_session_that_ends_while_its_socket_opens_is_refused(
     monkeypatch.setattr(consumers.LiveConsumer, "_listen", ends_first)
 
     assert await refusal(cookie) == 4401
+
+
+@pytest.mark.logs("live_access.not_checked", reason="OperationalError")
+async def test_an_outage_of_the_database_ends_no_socket(monkeypatch: pytest.MonkeyPatch):
+    def away(access: Access) -> bool:
+        raise OperationalError
+
+    monkeypatch.setattr(consumers, "is_still_valid", away)
+    consumer = consumers.LiveConsumer()
+
+    await consumer._check(Access(new_id()))
+
+    assert not consumer._closed
+
+
+@pytest.mark.logs("live_socket.gone")
+async def test_a_client_that_has_gone_is_not_told_so(monkeypatch: pytest.MonkeyPatch):
+    async def gone(code: int) -> None:
+        raise OSError
+
+    consumer = consumers.LiveConsumer()
+    monkeypatch.setattr(consumer, "close", gone)
+
+    await consumer._refuse(consumers.NO_ACCESS)
+
+    assert consumer._closed

@@ -9,6 +9,7 @@ import pytest
 from notifications.choices import AlertKind
 from notifications.models import AlertMute, AlertTask, NotificationPreference
 from notifications.recipients import (
+    after_quiet_hours,
     in_quiet_hours,
     kept_back,
     preference_of,
@@ -41,6 +42,27 @@ def test_quiet_hours_go_by_the_members_clock_and_over_midnight(
     wish = NotificationPreference(quiet_from=start, quiet_to=end, timezone=zone)
 
     assert in_quiet_hours(wish, "first_failure", NOW) is quiet
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "zone", "minutes"),
+    [
+        (time(22), time(23), "UTC", 30),
+        (time(22), time(7), "UTC", 510),
+        (time(21), time(0, 15), "Europe/Berlin", 45),
+        (time(23), time(7), "UTC", 0),
+        (None, None, "UTC", 0),
+    ],
+)
+def test_what_falls_into_quiet_hours_goes_at_their_end(
+    start: time | None, end: time | None, zone: str, minutes: int
+) -> None:
+    wish = NotificationPreference(quiet_from=start, quiet_to=end, timezone=zone)
+
+    found = after_quiet_hours(wish, "first_failure", NOW)
+
+    assert found == NOW + timedelta(minutes=minutes)
+    assert not in_quiet_hours(wish, "first_failure", found)
 
 
 def test_final_failures_come_through_quiet_hours_unless_told_otherwise() -> None:

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from typing import Any
+from uuid import UUID
+
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import Sum
 
 from events import audit
 from events.models import AuditEntry, Event
 from executions.choices import Status, Trigger
+from executions.loop.clocks import database_now
 from executions.models import Attempt, DeadLetter, Execution, MinuteStat
+from notifications.models import Alert
 from operations import demo, demo_tasks, demo_workflow
 from operations.history_samples import MARK
 from shared.exceptions import Conflict, NotFound
@@ -20,6 +26,11 @@ from tests.support.workflows import EVERYWHERE, admit, go_on
 from workflows.begin import begin_due
 
 pytestmark = pytest.mark.django_db
+
+_COUNTED = (
+    *("succeeded", "failed", "retried", "attempts", "started", "late", "execution_ms"),
+    "recorded_bytes",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +58,57 @@ def test_made_up_rows_raise_no_event_and_so_no_alert():
 
     past = Execution.objects.filter(reason=MARK).values("id")
     assert not Event.objects.filter(subject_id__in=past).exists()
+
+
+def test_the_made_up_past_agrees_in_itself():
+    tenant = demo.seed(RECEIVER).tenant_id
+
+    counted = MinuteStat.objects.filter(tenant_id=tenant).aggregate(
+        **{name: Sum(name) for name in _COUNTED}
+    )
+    past = Execution.objects.filter(tenant_id=tenant, reason=MARK)
+    attempts = Attempt.objects.filter(execution_id__in=past.values("id"))
+    tries: list[Any] = list(
+        attempts.values_list("number", "started_at", "finished_at", "sealed_response")
+    )
+    assert counted == {
+        "succeeded": past.filter(status=Status.SUCCEEDED).count(),
+        "failed": past.filter(status=Status.FAILED).count(),
+        "retried": len(tries) - past.count(),
+        "attempts": len(tries),
+        "started": sum(number == 1 for number, *_ in tries),
+        "late": 0,
+        "execution_ms": sum(
+            round((ended - began).total_seconds() * 1000) for _, began, ended, _ in tries
+        ),
+        "recorded_bytes": sum(len(sealed or b"") for *_, sealed in tries),
+    }
+
+
+def test_each_task_of_the_past_knows_its_last_run():
+    tenant = demo.seed(RECEIVER).tenant_id
+
+    past = Execution.objects.filter(tenant_id=tenant, reason=MARK)
+    tasks = {one.id: one for one in Task.objects.for_tenant(tenant)}
+    ended: list[tuple[UUID, Any]] = list(past.values_list("task_id", "finished_at"))
+    ends = {task: max(at for other, at in ended if other == task) for task in dict(ended)}
+    assert len(ends) == 3
+    for task, last in ends.items():
+        shown = tasks[task]
+        assert (shown.last_success_at, shown.last_execution_status) == (last, "SUCCEEDED")
+    hosts = set(past.values_list("destination", flat=True))
+    assert hosts == {tasks[task].destination for task in ends} == {"127.0.0.1:8001"}
+
+
+def test_the_alerts_of_the_past_count_its_dead_letters_and_are_over():
+    tenant = demo.seed(RECEIVER).tenant_id
+
+    groups = DeadLetter.objects.for_tenant(tenant).grouped_by_signature()
+    alerts = Alert.objects.filter(tenant_id=tenant)
+    assert {one.error_signature: one.count for one in alerts} == {
+        group["error_signature"]: group["count"] for group in groups
+    }
+    assert alerts.exclude(closed_at__lt=database_now()).count() == 0
 
 
 def test_the_paused_task_says_why_and_the_failing_ones_run_at_once():

@@ -85,7 +85,7 @@ def test_an_option_that_is_no_time_is_named(db):
 def test_a_time_in_words_is_on_the_clock_of_its_zone_and_utc_otherwise():
     now = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
-    def read(text: str, **more: Any) -> datetime:
+    def read(text: str, **more: Any) -> Any:
         return finding.moment_option("--until", text, ahead=True, now=now, **more)
 
     assert read("monday 9:00") == datetime(2026, 11, 23, 9, tzinfo=UTC)

@@ -61,3 +61,6 @@ def test_the_same_sample_is_written_once_and_never_for_another_tenant(alpha: Ten
     assert insert_history(alpha.id, [sample], actor=ACTOR) == 1
     assert insert_history(alpha.id, [sample], actor=ACTOR) == 0
     assert insert_history(alpha.id, [], actor=ACTOR) == 0
+    # What was not written is counted nowhere.
+    assert list(MinuteStat.objects.values_list("tenant_id", "succeeded")) == [(alpha.id, 1)]
+    assert set(Attempt.objects.values_list("tenant_id", flat=True)) == {alpha.id}

@@ -207,6 +207,7 @@ def crossing(times: int, error: type[Exception], cause: Exception) -> Any:
     ("error", "cause"),
     [(IntegrityError, ForeignKeyViolation()), (OperationalError, DeadlockDetected())],
 )
+@pytest.mark.logs("erasure.crossed")
 def test_a_call_that_crosses_the_last_step_is_waited_for(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch, error: type[Exception], cause: Exception
 ):

@@ -100,6 +100,7 @@ class Plans:
                 "destinations",
                 "workflow_ends",
                 "metric_reads",
+                "installation_reads",
                 "objectives",
                 "objective_reads",
                 "totals",

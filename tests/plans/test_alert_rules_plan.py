@@ -8,6 +8,7 @@ from django.db import connection
 
 from executions.loop.clocks import database_now
 from notifications.models import RuleMinute
+from notifications.services.maintenance import WindowFields, create_window
 from notifications.services.rules import create_rule
 from notifications.windows import sums_of
 from shared.sql import rows
@@ -37,12 +38,17 @@ def test_windows_and_ends_of_alerts_are_read_by_their_indexes(plans: Any):
         cursor.execute("ANALYZE alert_rule_minutes")
     make_alert(tenant)
 
+    window = create_window(
+        tenant.id, WindowFields("Upgrade", ends_at=now + timedelta(hours=1)), actor=ACTOR
+    )
+
     with plans() as found:
         assert sums_of({rule.id: 3600}, now)[rule.id][0] in (60, 61)
         rows("alert_rules/ended_streaks")
         rows("alert_rules/keep", {"rules": of_uuids([rule.id])})
+        assert rows("maintenance_windows/keep", {"windows": of_uuids([window.pk])})
 
     found.check(
         *("alert_rules/forget_minutes", "alert_rules/sums", "alert_rules/ended_streaks"),
-        "alert_rules/keep",
+        *("alert_rules/keep", "maintenance_windows/keep"),
     )

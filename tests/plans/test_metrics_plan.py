@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from executions.ledger import totals
+from insight import takeovers
 from insight.metrics import reading
 
 pytestmark = pytest.mark.django_db
@@ -70,3 +71,11 @@ def test_no_statement_of_a_scrape_touches_the_history(plans: Any, delayed_tenant
         table for plans_ in found.found.values() for plan in plans_ for table in plan.touched
     }
     assert not {table for table in touched if table.startswith(("executions", "ended", "attempts"))}
+
+
+def test_takeovers_are_read_from_the_end_and_lost_attempts_by_their_time(plans: Any):
+    with plans() as found:
+        takeovers.read()
+
+    found.check_within({"unowned_stretches_pkey"}, "installation_reads/takeovers")
+    found.check_within({"objective_counts_age_idx"}, "installation_reads/lost_attempts")

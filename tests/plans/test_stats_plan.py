@@ -12,6 +12,8 @@ from executions.ledger.objectives import Answers
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.list_filters import with_bounds
+from insight.month.local_days import days_from
+from insight.month.past import ended_of_filter, ended_of_tenant
 from insight.statistics import (
     dead_letter_sparklines,
     next_fires,
@@ -23,8 +25,9 @@ from insight.statistics.objectives import objectives_of
 from insight.statistics.of_task import history_of
 from insight.task_calendar import calendar_of
 from shared.conf import conf
-from tasks.forecast_groups import Scope, computed_tasks
+from tasks.forecast_groups import Scope, computed_tasks, read_groups
 from tasks.models import Task
+from tasks.schedules.zones import find_zone
 from tenants.models import Tenant
 from tests.factories import finish, make_task, make_tenant, once, prepare, release, start
 
@@ -138,6 +141,29 @@ def test_the_history_of_a_task_is_found_by_its_index(plans: Any, full: Tenant):
             # Of a day that holds next to nothing of the range any index may be taken.
             assert any("task_id" in one for one in plan.indexes), plan.indexes
             assert not plan.large_read_whole(), name
+
+
+def test_past_days_of_a_month_are_found_by_their_indexes(plans: Any, full: Tenant):
+    now = database_now()
+    days = days_from((now - timedelta(days=5)).date(), 6, find_zone("UTC"))
+
+    with plans() as found:
+        ended_of_tenant(full.id, days, now)
+        ended_of_filter(full.id, days, now, lambda tasks: tasks)
+
+    found.check("month_reads/ended_of_tenant")
+    for plan in found.found["month_reads/ended_of_tasks"]:
+        assert any("task_id" in one for one in plan.indexes), plan.indexes
+        assert not plan.large_read_whole()
+
+
+def test_coming_runs_are_counted_from_a_bounded_number_of_tasks(full: Tenant):
+    now = database_now()
+    scope = Scope(full.id, now + timedelta(days=31), most=5)
+
+    groups, tasks = read_groups(scope)
+
+    assert sum(group.tasks for group in groups) == tasks == 5
 
 
 def test_letters_are_counted_by_index(plans: Any, full: Tenant):

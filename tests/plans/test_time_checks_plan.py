@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from events.outbox import Recorded
+from executions.ledger.task_targets import Ended, count_targets
 from executions.loop.clocks import database_now
-from executions.models import Execution
+from executions.models import Execution, TargetDay
+from insight.statistics.task_targets import task_targets
 from notifications.failures import SUCCEEDED
 from notifications.late_starts import JudgedTenants, late_starts
 from notifications.rule_book import RuleBook
@@ -86,3 +89,36 @@ def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
         assert not list(late_starts(events, RuleBook(())))
 
     found.check("time_checks/tenants_with_targets", "timing_targets/start_targets")
+
+
+def test_targets_are_counted_and_read_by_their_keys(plans: Any, much_waits: None):
+    now = database_now()
+    ends = [Ended(one.id, one.tenant_id, one.task_id, now) for one in Execution.objects.all()[:100]]
+    others = [new_id() for _ in range(40)]
+    days = [now.date() - timedelta(days=number) for number in range(30)]
+    counts = {"starts": 1, "late": 1, "runs": 1, "long": 1}
+    TargetDay.objects.bulk_create(
+        [
+            TargetDay(task_id=new_id(), tenant_id=tenant, day=day, **counts)
+            for tenant in others
+            for day in days
+        ]
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE target_days")
+
+    with plans() as found:
+        count_targets(ends)
+        assert task_targets(ends[0].tenant_id)
+        assert task_targets(ends[0].tenant_id, ends[0].task_id)
+
+    found.check(
+        *("timing_targets/targets", "objectives/add_targets", "objective_reads/targets_of"),
+    )
+
+
+def test_owners_of_partitions_are_read_by_their_keys(plans: Any):
+    with plans() as found:
+        rows("explain/partitions", {"partitions": [1, 2]})
+
+    found.check("explain/partitions")

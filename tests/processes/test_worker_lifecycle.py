@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 from django.db.models import Q
 
+from executions.changes.worker_wishes import Action, Choice, wish
 from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import redis_client
+from shared.redis_client import WORKERS_KEY
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.factories import make_task, make_tenant, once
+from tests.factories import ACTOR, make_task, make_tenant, once
 from tests.support.held import SAYS_AT_ONCE, workers_hold_all_queued
 from tests.support.holding_receiver import HoldingReceiver, holding_receiver
 from tests.support.killable_valkey import KillableValkey
@@ -28,6 +30,8 @@ from wire.heartbeats import workers
 
 pytestmark = pytest.mark.slow
 
+#: Longer than a worker waits for a message before it asks again.
+_READ_SECONDS = 2.5
 QUICK_RETRY = {"max_attempts": 3, "backoff": "fixed", "initial_delay_seconds": 0.1}
 
 
@@ -72,6 +76,18 @@ def worker_takes_work(process: Process) -> bool:
     return any(one.takes_work and one.details["pid"] == process.pid for one in workers())
 
 
+def _reads_of_queues() -> int:
+    """Return how often a worker has asked for messages; each reading takes a second at most."""
+    found: dict[str, Any] = redis_client.client().info("commandstats")
+    return int(found.get("cmdstat_brpop", {"calls": 0})["calls"])
+
+
+def _beaten_for(worker: str, seconds: float) -> Callable[[], bool]:
+    """Return whether a worker has beaten this long after now, by Redis' clock."""
+    first = redis_client.client().zscore(WORKERS_KEY, worker) or 0.0
+    return lambda: (redis_client.client().zscore(WORKERS_KEY, worker) or 0.0) - first > seconds
+
+
 def attempts_of(tasks: list[Task]) -> list[tuple[int, str]]:
     """Return number and outcome of every attempt, a crowd of equal ones once."""
     executions = Execution.objects.filter(task_id__in=[task.id for task in tasks])
@@ -106,6 +122,47 @@ def test_a_stop_hands_back_what_is_held_at_once_and_finishes_what_flies(
     until(lambda: all_are(held, "SUCCEEDED"))
     assert attempts_of([*flying, *held]) == [(1, "SUCCEEDED")]
     assert len(holding.ids) == len(set(holding.ids)) == 8
+
+
+def test_a_quiet_worker_leaves_the_queues_to_others_and_ends_when_it_is_to_drain(
+    run: Processes, tenant: Tenant, holding: HoldingReceiver
+) -> None:
+    receiver = run.receiver()
+    run.start("scheduler")
+    run.start("recorder")
+    first = run.start("worker", **SAYS_AT_ONCE)
+    until(lambda: worker_takes_work(first))
+    flying = webhooks(tenant, holding.url, 2)
+    until(lambda: all_are(flying, "RUNNING"))
+    [one] = workers()
+
+    wish(Action.QUIET, Choice(worker=one.id), actor=ACTOR)
+    until(lambda: all(worker.is_settled for worker in workers()))
+    until(_beaten_for(one.id, _READ_SECONDS))
+    reads = _reads_of_queues()
+    until(_beaten_for(one.id, _READ_SECONDS))
+    # The last reading has ended, and no other one has begun.
+    assert _reads_of_queues() == reads
+
+    second = run.start("worker", **SAYS_AT_ONCE)
+    others = webhooks(tenant, receiver.url("/ok"), 20)
+    until(lambda: all_are(others, "SUCCEEDED"))
+    assert attempts_of(others) == [(1, "SUCCEEDED")]
+    assert statuses(flying) == {"RUNNING": 2}
+    # It reads the queues again, alone: the other one is stopped.
+    wish(Action.RESUME, Choice(worker=one.id), actor=ACTOR)
+    until(lambda: worker_takes_work(first))
+    assert second.stop() == 0
+    again = webhooks(tenant, receiver.url("/ok"), 5)
+    until(lambda: all_are(again, "SUCCEEDED"))
+
+    wish(Action.DRAIN, Choice(worker=one.id), actor=ACTOR)
+    until(lambda: all(worker.is_settled for worker in workers()))
+    assert first.popen.poll() is None
+    holding.let_go(2)
+    assert first.popen.wait(120) == 0
+    until(lambda: all_are(flying, "SUCCEEDED"))
+    assert workers() == []
 
 
 def test_a_crash_with_requests_in_flight_loses_none_and_doubles_only_those(

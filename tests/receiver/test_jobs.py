@@ -73,6 +73,7 @@ async def test_a_job_that_is_no_longer_wanted_stops(status: int, body: bytes):
     assert [path for path, _ in reports(api)] == ["/heartbeat"]
 
 
+@pytest.mark.logs("receiver_job.not_reported")
 async def test_the_end_is_reported_again_until_it_is_taken(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(receiver_jobs, "_PAUSE_SECONDS", 0)
     with http_receiver() as api:
@@ -82,6 +83,7 @@ async def test_the_end_is_reported_again_until_it_is_taken(monkeypatch: pytest.M
     assert [path for path, _ in reports(api)] == ["/complete"] * 5
 
 
+@pytest.mark.logs("receiver_callback.failed")
 async def test_a_callback_that_fails_does_not_end_the_job(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(receiver_jobs, "_PAUSE_SECONDS", 0)
     with http_receiver() as api:

@@ -135,6 +135,7 @@ async def test_the_ledger_has_a_line_per_request_before_the_answer(tmp_path: Pat
     assert len(ledger.read_text().splitlines()) == 51
 
 
+@pytest.mark.logs("receiver_ledger.not_written", reason="disk full")
 async def test_no_answer_goes_out_when_the_ledger_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -167,6 +168,7 @@ async def test_a_stop_finishes_what_is_under_way_and_closes_idle_connections(tmp
     idle_writer.close()
 
 
+@pytest.mark.logs("receiver.cut_off", count=1)
 async def test_a_stop_cuts_off_what_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(receiver_module, "STOP_SECONDS", 0.05)
     receiver = Receiver(ReceiverOptions(key=KEY, control=tmp_path / "receiver.sock"))

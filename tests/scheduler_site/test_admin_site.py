@@ -44,8 +44,10 @@ from shared.encryption import seal
 from shared.sql import run
 from tasks.models import Calendar, NamedSecret, Pause, SecretUse, ZoneMove, ZoneRules
 from tenants.models import (
+    CalendarFeed,
     IdempotencyRecord,
     Identity,
+    Membership,
     RecoveryCode,
     Resealing,
     SavedView,
@@ -207,6 +209,13 @@ def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes)
 
 def _fill_rules_and_receivers(tenant: Tenant, now: Any, sealed: bytes) -> None:
     SavedView.objects.create(tenant=tenant, list="tasks", name="Nightly")
+    CalendarFeed.objects.create(
+        tenant=tenant,
+        member=Membership.objects.filter(tenant=tenant).earliest("pk"),
+        name="Nightly",
+        timezone="UTC",
+        token_hash=CANARY.encode(),
+    )
     rule = AlertRule.objects.create(tenant=tenant, name="Late", kind="late_start")
     MaintenanceWindow.objects.create(
         tenant=tenant, name="Upgrade", scope="all", begins_at=now, ends_at=now

@@ -69,3 +69,12 @@ def test_a_name_that_is_no_zone_is_utc(name):
 
 def test_a_fields_text_is_what_browsers_take():
     assert field_text(MOMENT, zone_of("Asia/Tokyo")) == "2026-03-29T10:30:05"
+
+
+def test_the_ends_of_the_calendar_are_written_in_utc_where_a_clock_has_no_date_for_them():
+    last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+
+    with timezone.override("Europe/Berlin"):
+        assert clock_text(last) == "9999-12-31 23:59:00 UTC"
+        assert clock_text(datetime(9999, 12, 31, 12, tzinfo=UTC)).endswith("13:00:00 CET")
+    assert beside_text(last, zone_of("Europe/Berlin")) == ""

@@ -4,10 +4,12 @@ import logging
 
 import orjson
 import pytest
+import redis
 
 from shared import clock_watch
 from shared.clock_watch import ClockWatch, Skew, measure, offsets, proven, skews
 from shared.redis_client import CLOCKS_KEY, client
+from tests.support.log_lines import lines_of
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
@@ -105,3 +107,16 @@ def test_the_thread_measures_by_itself(monkeypatch):
     ClockWatch("web").start()
 
     assert until(skews)[0].seconds == 7.0
+
+
+def test_the_thread_goes_on_where_redis_is_away(monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+
+    def away():
+        raise redis.ConnectionError
+
+    monkeypatch.setattr(clock_watch, "measure", away)
+
+    ClockWatch("web").start()
+
+    assert until(lambda: lines_of(caplog, "clock.not_measured")) == [{"reason": "ConnectionError"}]

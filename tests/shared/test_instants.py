@@ -136,3 +136,11 @@ def test_a_plus_that_a_url_made_a_blank_is_told_how_to_write_it(text):
 def test_other_blanks_get_the_usual_hint(text):
     with pytest.raises(InstantError, match="RFC 3339 date and time with an offset"):
         parse_instant(text)
+
+
+def test_the_last_millisecond_of_the_calendar_cannot_be_rounded_up():
+    last = parse_instant("9999-12-31T23:59:59.999Z")
+
+    assert ceil_millisecond(last) == last
+    with pytest.raises(InstantError, match="no such date and time"):
+        ceil_millisecond(last + timedelta(microseconds=1))

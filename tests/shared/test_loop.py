@@ -146,6 +146,7 @@ def test_an_early_stage_hurries_a_later_one_in_the_same_pass(clock: Time, noted:
     assert noted.take() == ["later"]
 
 
+@pytest.mark.logs("stage.failed", stage="a", failures=1)
 def test_a_failing_stage_leaves_the_others_alone(clock: Time, noted: Recorded):
     noted.failing = {"a"}
     agenda = Agenda([noted.stage("a", 1.0), noted.stage("b", 1.0)], noted.on_error)

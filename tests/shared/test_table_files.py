@@ -11,7 +11,7 @@ import pytest
 from shared.table_files import csv_lines, json_lines, lines_as
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@A1", "\t=1", "\r=1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@A1", "\t=1", "\r=1", "\n=1", "\uff1d1"])
 def test_a_text_that_a_spreadsheet_would_compute_is_kept_from_it(text):
     [_, [cell]] = list(csv.reader(io.StringIO("".join(csv_lines(["a"], [{"a": text}])), "")))
 

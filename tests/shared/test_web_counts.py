@@ -66,6 +66,7 @@ def test_names_without_end_are_bounded(monkeypatch: pytest.MonkeyPatch):
     assert len(web_counts._counts) < 20
 
 
+@pytest.mark.logs("web_counts.held_back")
 def test_counts_wait_while_redis_is_away(monkeypatch: pytest.MonkeyPatch):
     web_counts.count_request("tasks", "GET", 200, "api", 0.0)
     with monkeypatch.context() as cut:

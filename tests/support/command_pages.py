@@ -24,8 +24,10 @@ Written from the commands' own parsers; a test holds this page to them. `manage.
 --help` says the same.
 
 Data goes to stdout; hints, questions and progress to stderr. Nothing needs a terminal: what asks
-there wants `--yes` elsewhere. Ids may be cut to their end, as lists show them. Times are RFC 3339
-or a duration such as `2h`, `1h30m` and `PT15M`.
+there wants `--yes` elsewhere. Ids may be cut to their end, as lists show them. Times are RFC 3339,
+a duration such as `2h`, `1h30m` and `PT15M`, or [plain words](schedules.md#in-plain-words) such as
+`monday 9:00`. What means the same has one name in all commands; a former name of an option is taken
+for one version more and shown nowhere.
 
 Everywhere: `--json` prints one document whose schema stands in
 [command-schemas/](command-schemas/), `--quiet` leaves out hints and progress, `--no-color` (or

@@ -22,7 +22,10 @@ def receiving(settings: Any, directory: Path) -> Iterator[str]:
     listening, done = threading.Event(), threading.Event()
     ports: list[int] = []
     options = ReceiverOptions(
-        control=directory / "receiver.sock", key=key_of(settings.SECRET_KEY), ledgers=directory
+        control=directory / "receiver.sock",
+        key=key_of(settings.SECRET_KEY),
+        ledgers=directory,
+        trials=settings.DEMO,
     )
 
     async def serve() -> None:

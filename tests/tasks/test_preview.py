@@ -30,7 +30,12 @@ def test_the_next_instants_come_with_local_time_and_words():
     )
 
     assert answer.pop("text")
+    assert [change["at"] for change in answer.pop("clock_changes")] == [
+        "2027-03-28T01:00:00.000Z",
+        "2027-10-31T01:00:00.000Z",
+    ]
     assert answer == {
+        "understood": None,
         "occurrences": [
             {
                 "utc": "2026-11-20T07:00:00.000Z",
@@ -46,7 +51,7 @@ def test_the_next_instants_come_with_local_time_and_words():
                 "due_until": "2026-11-21T07:00:00.000Z",
                 "notes": [],
             },
-        ]
+        ],
     }
 
 

@@ -14,6 +14,7 @@ from shared.redis_client import WORKER_INFO_KEY, client
 from tests.support.beats import beat, silence
 from wire import heartbeats
 from wire.heartbeats import WorkerInfo, workers
+from wire.worker_wishes import Word, change
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
@@ -56,6 +57,36 @@ def test_a_draining_worker_lives_but_takes_no_work():
 
     assert one("w1").live
     assert not one("w1").takes_work
+
+
+@pytest.mark.parametrize(
+    ("word", "says", "state", "settled"),
+    [
+        (None, {"quiet": False}, "live", True),
+        (None, {}, "live", True),
+        # From the moment of the wish, before it has read it.
+        (Word.QUIET, {"quiet": False}, "quiet", False),
+        (Word.QUIET, {"quiet": True, "draining": True}, "quiet", True),
+        # Until it has read that it may work again: it hands back what it gets.
+        (Word.WORK, {"quiet": True, "draining": True}, "quiet", False),
+        (Word.WORK, {"quiet": False}, "live", True),
+        (Word.DRAIN, {"quiet": False}, "draining", False),
+        (Word.DRAIN, {"quiet": True, "draining": True}, "draining", True),
+        (Word.END, {"quiet": True, "draining": True}, "draining", True),
+        # A signal stops it, whatever was wished.
+        (Word.QUIET, {"quiet": False, "draining": True}, "draining", False),
+    ],
+)
+def test_its_state_is_that_of_the_wish_and_of_what_it_says(
+    word: Word | None, says: dict[str, bool], state: str, settled: bool
+):
+    beat("w1", **says)
+    if word is not None:
+        change(word, {"w1": 0})
+
+    assert (one("w1").state, one("w1").is_settled) == (state, settled)
+    assert one("w1").takes_work is (state == "live")
+    assert one("w1").heeds is ("quiet" in says)
 
 
 def test_a_worker_without_a_description_takes_nothing():

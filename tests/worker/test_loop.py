@@ -15,18 +15,26 @@ from uuid import uuid4
 
 import orjson
 import pytest
+import redis
 from pytest_django import Settings
 
 from shared import redis_client
 from shared.conf import conf
 from shared.encryption import seal_json
-from shared.redis_client import CONTROL_CHANNEL, INCARNATION_KEY, OUTCOME_STREAM, client
+from shared.redis_client import (
+    CONTROL_CHANNEL,
+    INCARNATION_KEY,
+    OUTCOME_STREAM,
+    WORKER_WISHES_KEY,
+    client,
+)
 from tests.support.killable_valkey import KillableValkey
 from tests.support.raw_receiver import Conversation, RawReceiver, raw_receiver
 from tests.support.waiting import until
 from wire import outcomes as outcome_bytes
 from wire import start_guard
 from wire.heartbeats import WorkerInfo, workers
+from wire.worker_wishes import Word, change
 from worker import loop as worker_loop
 from worker.loop import WorkerLoop
 
@@ -54,8 +62,10 @@ def valkey(own_valkey: KillableValkey, settings: Settings) -> Iterator[KillableV
 
 
 @asynccontextmanager
-async def running(on_fault: Callable[[], Any] | None = None) -> AsyncIterator[WorkerLoop]:
-    loop = WorkerLoop("default", on_fault=on_fault or _unexpected)
+async def running(
+    on_fault: Callable[[], Any] | None = None, on_drained: Callable[[], Any] | None = None
+) -> AsyncIterator[WorkerLoop]:
+    loop = WorkerLoop("default", on_fault or _unexpected, on_drained or _unexpected)
     await asyncio.to_thread(loop.start)
     try:
         yield loop
@@ -274,6 +284,7 @@ async def test_the_heartbeat_says_what_the_worker_can_take_and_does(
     assert workers() == []
 
 
+@pytest.mark.logs("control_message.refused")
 async def test_a_cancel_on_the_control_channel_aborts_the_request(valkey: KillableValkey) -> None:
     async with raw_receiver(_hold) as receiver, running() as loop:
         batch = message(receiver)
@@ -290,6 +301,7 @@ async def test_a_cancel_on_the_control_channel_aborts_the_request(valkey: Killab
     assert [row["verb"] for row in said] == ["cancelled"]
 
 
+@pytest.mark.logs("control_channel.lost")
 async def test_cancelling_works_again_after_the_connection_was_lost(valkey: KillableValkey) -> None:
     async with raw_receiver(_hold) as receiver, running() as loop:
         await asyncio.to_thread(until, _listened)
@@ -340,6 +352,45 @@ async def test_a_worker_says_that_it_drains_before_it_hands_anything_back(
         assert [worker.takes_work for worker in workers()] == [False]
 
 
+async def test_a_quiet_worker_hands_back_finishes_works_again_and_drains_when_wished(
+    valkey: KillableValkey, settings: Settings
+) -> None:
+    settings.PUNCTUAL = replace(conf(), worker_heartbeat_seconds=0.05)
+    drained = threading.Event()
+    intake: list[bool] = []
+    async with raw_receiver(_hold) as receiver, running(on_drained=drained.set) as loop:
+        loop.read_queues_by(intake.append)
+        flying, held = message(receiver), message(receiver, due_in=600.0)
+        loop.accept(flying, 100)
+        loop.accept(held, 100)
+        await receiver.connected.wait()
+        await beaten(lambda worker: worker.details["running"] == 1)
+
+        assert change(Word.QUIET, {loop.worker: 0}) == ""
+        quiet = await beaten(lambda worker: worker.is_settled and worker.state == "quiet")
+        assert (quiet.details["running"], intake[-1]) == (1, False)
+        late = message(receiver)
+        loop.accept(late, 100)
+        said = {row["token"]: row["verb"] for row in await outcomes(2)}
+        assert said == dict.fromkeys((_token(held), _token(late)), "released")
+
+        # A flush loses the wish, and the worker puts it back.
+        client().flushall()
+        await beaten(lambda worker: (worker.state, worker.wish.version) == ("quiet", 1))
+        assert change(Word.WORK, {loop.worker: 1}) == ""
+        await beaten(lambda worker: worker.takes_work)
+        assert intake[-1]
+
+        assert change(Word.DRAIN, {loop.worker: 2}) == ""
+        await beaten(lambda worker: worker.is_settled and worker.state == "draining")
+        assert not drained.is_set()
+        client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [_token(flying)]}))
+        await asyncio.to_thread(until, drained.is_set)
+        assert workers()[0].wish.word == Word.END
+    assert workers() == []
+    assert client().hkeys(WORKER_WISHES_KEY) == []
+
+
 async def test_a_part_that_drops_its_cancellation_does_not_keep_the_worker(
     valkey: KillableValkey,
 ) -> None:
@@ -363,6 +414,7 @@ async def test_a_part_that_drops_its_cancellation_does_not_keep_the_worker(
     assert workers() == []
 
 
+@pytest.mark.logs("drain.without_redis")
 async def test_draining_without_redis_still_waits_for_what_flies(
     valkey: KillableValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,6 +436,7 @@ async def test_draining_without_redis_still_waits_for_what_flies(
         assert (await outcomes(1))[-1]["error_code"] == "timeout_total"
 
 
+@pytest.mark.logs("worker_part.crashed", part="control")
 async def test_a_part_that_dies_is_reported(
     valkey: KillableValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,11 +453,81 @@ async def test_a_part_that_dies_is_reported(
         await asyncio.wait_for(reported.wait(), 60)
 
 
+@pytest.mark.logs("worker.without_redis", reason="ConnectionError")
+async def test_a_regular_job_goes_on_where_redis_was_away() -> None:
+    done = asyncio.Event()
+
+    async def job() -> None:
+        if not tries:
+            tries.append(1)
+            raise redis.ConnectionError
+        done.set()
+
+    tries: list[int] = []
+    regular = asyncio.create_task(WorkerLoop("default")._every(0, job))
+    await asyncio.wait_for(done.wait(), 60)
+    regular.cancel()
+
+
+@pytest.mark.logs("worker.waiting", reason="ConnectionError")
+async def test_a_worker_waits_for_redis_before_it_takes_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Clock:
+        calibrated = False
+        asked = 0
+
+        async def calibrate(self, connection: object) -> None:
+            self.asked += 1
+            if self.asked == 1:
+                raise redis.ConnectionError
+            self.calibrated = True
+
+    async def no_sleep(seconds: float) -> None:
+        return
+
+    clock: Any = Clock()
+    loop = WorkerLoop("default")
+    monkeypatch.setattr(loop, "_clock", clock, raising=False)
+    monkeypatch.setattr(loop, "_redis", None, raising=False)
+    monkeypatch.setattr(asyncio, "sleep", no_sleep)
+
+    await loop._until_calibrated()
+
+    assert clock.asked == 10
+
+
+@pytest.mark.logs("worker_loop.crashed")
+def test_a_loop_that_breaks_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def run_until_complete(self, work: Any) -> None:
+            work.close()
+
+        def run_forever(self) -> None:
+            raise RuntimeError("planted")
+
+    ended: list[bool] = []
+    loop = WorkerLoop("default")
+    monkeypatch.setattr(worker_loop, "end_at_once", lambda: ended.append(True))
+    monkeypatch.setattr(asyncio, "set_event_loop", lambda loop: None)
+    monkeypatch.setattr(loop, "_loop", Broken())
+
+    with pytest.raises(RuntimeError, match="planted"):
+        loop._run()
+
+    assert ended == [True]
+
+
 def test_a_loop_that_cannot_be_set_up_says_so(valkey: KillableValkey, settings: Settings) -> None:
     settings.PUNCTUAL = replace(conf(), webhook_allowed_networks=("nonsense",))
 
     with pytest.raises(ValueError, match="nonsense"):
         WorkerLoop("default", on_fault=_unexpected).start()
+
+
+def _token(batch: Any) -> int:
+    token: int = batch["executions"][0]["token"]
+    return token
 
 
 def _target(timeout: float) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -27,10 +28,12 @@ class Connection:
         self.sent: list[list[Any]] = []
         self.broken = False
         self.moved: list[bytes] = [b""]
+        self.on_refusal: Callable[[], None] = lambda: None
         self._came = asyncio.Event()
 
     async def eval(self, script: str, keys: int, *arguments: Any) -> list[bytes]:
         if self.broken:
+            self.on_refusal()
             raise redis.ConnectionError("away")
         self.sent.append(list(arguments))
         self._came.set()
@@ -129,6 +132,27 @@ async def test_it_sends_by_itself(outcome: Any) -> None:
 
     job.cancel()
     assert connection.sent[0][0] == "t:a.example"
+
+
+@pytest.mark.logs("reports.held_back", reason="ConnectionError")
+async def test_it_tries_again_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.reports._RETRY_SECONDS", 0)
+    connection = Connection()
+    connection.broken = True
+    refused = asyncio.Event()
+    monkeypatch.setattr(connection, "on_refusal", refused.set)
+    reports = Reports(connection)  # type: ignore[arg-type]  # a fake
+    job = asyncio.create_task(reports.run())
+    reports.ended(flight(1), OK)
+    async with asyncio.timeout(60):
+        await refused.wait()
+
+    connection.broken = False
+    reports.ended(flight(2), OK)
+    await connection.until_sent()
+
+    job.cancel()
+    assert connection.sent[0][:4] == ["t:a.example", 1, 2, 0]
 
 
 async def test_circuits_that_a_report_has_moved_are_logged_once(

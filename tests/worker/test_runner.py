@@ -373,7 +373,12 @@ async def test_a_line_about_an_attempt_has_its_ids(json_lines: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [redis.ResponseError("NOPERM"), redis.TimeoutError("slow"), RuntimeError("a bug")]
+    "error",
+    [
+        redis.ResponseError("NOPERM"),
+        redis.TimeoutError("slow"),
+        pytest.param(RuntimeError("a bug"), marks=pytest.mark.logs("start_guard.crashed")),
+    ],
 )
 async def test_whatever_keeps_the_guard_from_answering_costs_no_slot(
     settings: Settings, error: Exception

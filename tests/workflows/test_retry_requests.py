@@ -12,7 +12,9 @@ from django.db import connection
 from events.models import AuditEntry
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun
 from executions.triggering.triggers import Override, run_task
+from shared.encryption import DecryptionFailed
 from shared.exceptions import Conflict, InvalidInput
+from shared.ids import new_id
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.changes.changes import delete
@@ -30,6 +32,7 @@ from tests.support.workflows import (
     states,
     status_of,
 )
+from workflows import retry_requests
 from workflows.control import Scope, cancel_run
 from workflows.retry_requests import begin_wanted, begin_wanted_in, request_retry
 from workflows.retrying import Retry
@@ -266,3 +269,23 @@ def test_the_input_of_a_wish_is_not_readable_at_rest(tenant: Tenant, run_id: UUI
         cursor.execute("SELECT sealed FROM workflow_retries")
         [(sealed,)] = cursor.fetchall()
     assert b"hidden" not in bytes(sealed)
+
+
+@pytest.mark.logs("run_retry.unreadable")
+def test_a_wish_that_no_key_opens_keeps_no_other_from_its_take(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    begun: list[UUID] = []
+
+    def begin(run_id: UUID, tenant_id: UUID) -> None:
+        if not begun:
+            begun.append(run_id)
+            raise DecryptionFailed
+        begun.append(run_id)
+
+    monkeypatch.setattr(retry_requests, "_begin_one", begin)
+    wishes = [(new_id(), tenant.id) for _ in range(2)]
+
+    retry_requests._begin(wishes)
+
+    assert begun == [run_id for run_id, _ in wishes]

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from operations.finding import moment_option
 from shared.actor import COMMAND
 from shared.command_parser import Verb
 from shared.commands import PunctualCommand, VerbCommand, table
 from shared.exceptions import FieldError, InvalidInput, NotFound
 from shared.ids import parse_uuid
-from shared.instants import parse_instant
 from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
 from tenants.models import ApiKey
@@ -31,6 +31,7 @@ _COLUMNS = (
     *("last_used_address", "expires_at", "revoked_at", "replaced_by"),
 )
 _LISTED = ("scopes", "addresses")
+_END = "when it ends: 90d, 2027-01-31 18:00, or RFC 3339"
 
 
 def _add_create_options(parser: CommandParser) -> None:
@@ -51,7 +52,7 @@ def _add_create_options(parser: CommandParser) -> None:
     _add_addresses(
         parser, "repeatable; an address or network that may use the key; all if left out"
     )
-    parser.add_argument("--expires-at", help="RFC 3339 time with an offset")
+    parser.add_argument("--expires-at", metavar="TIME", help=_END)
 
 
 def _add_addresses(parser: Any, text: str) -> None:
@@ -70,7 +71,7 @@ def _add_edit_options(parser: CommandParser) -> None:
         "--any-address", action="store_true", help="every address may use it from now on"
     )
     end = parser.add_mutually_exclusive_group()
-    end.add_argument("--expires-at", help="RFC 3339 time with an offset")
+    end.add_argument("--expires-at", metavar="TIME", help=_END)
     end.add_argument("--no-expiry", action="store_true", help="it does not expire")
 
 
@@ -92,13 +93,13 @@ def _add_rotate_options(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--expires-at",
-        help="RFC 3339 time with an offset, when the new key ends; if left out, the end of the "
-        "old key",
+        metavar="TIME",
+        help="when the new key ends: 90d or RFC 3339; if left out, the end of the old key",
     )
 
 
 def _create(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    expires_at = _time(options["expires_at"]) if options["expires_at"] else None
+    expires_at = moment_option("--expires-at", options["expires_at"], ahead=True)
     with transaction.atomic(durable=True):
         made, key = create_api_key(
             get_tenant(options["tenant"]),
@@ -131,7 +132,7 @@ def _edit(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     if options["any_address"]:
         changes["addresses"] = []
     if options["expires_at"] or options["no_expiry"]:
-        changes["expires_at"] = _time(options["expires_at"]) if options["expires_at"] else None
+        changes["expires_at"] = moment_option("--expires-at", options["expires_at"], ahead=True)
     if not changes:
         raise _invalid("key", "Nothing to change: give --name, --scope, --address or --expires-at.")
     with transaction.atomic(durable=True):
@@ -159,7 +160,7 @@ def _revoke(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 def _rotate(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     key = _key(options["key"])
     overlap = options["overlap_seconds"]
-    expires_at = _time(options["expires_at"]) if options["expires_at"] else None
+    expires_at = moment_option("--expires-at", options["expires_at"], ahead=True)
     command.confirm(options, f"Replace the key {key}? It is refused after {overlap} s.")
     with transaction.atomic(durable=True):
         made, text = rotate_api_key(
@@ -190,13 +191,6 @@ def _key(id_or_prefix: str) -> ApiKey:
     if len(found) > 1:
         raise _invalid("key", "More than one key has this prefix; give the id.")
     return found[0]
-
-
-def _time(text: str) -> Any:
-    try:
-        return parse_instant(text)
-    except ValueError as error:
-        raise _invalid("--expires-at", str(error)) from error
 
 
 def _invalid(pointer: str, message: str) -> InvalidInput:

@@ -18,7 +18,7 @@ from operations.backup import passphrase
 from operations.backup.make import Made, make_backup
 from shared.actor import COMMAND
 from shared.command_parser import HelpFormatter, add_common_options, examples_text
-from shared.commands import FAILED, Error, PunctualCommand
+from shared.commands import FAILED, Error, PunctualCommand, with_former_names
 
 
 class Command(PunctualCommand):
@@ -34,17 +34,21 @@ class Command(PunctualCommand):
         """Add where to, and whether to replace."""
         parser.formatter_class = HelpFormatter
         parser.epilog = examples_text(
-            ("backup --to punctual.backup", "backup --to /mnt/daily.backup --force --json")
+            ("backup --to punctual.backup", "backup --to /mnt/daily.backup --overwrite --json")
         )
         parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the new file")
-        parser.add_argument("--force", action="store_true", help="replace an existing file")
+        with_former_names(
+            parser.add_argument(
+                "--overwrite", "--force", action="store_true", help="replace an existing file"
+            )
+        )
         add_common_options(parser)
 
     def run(self, options: Mapping[str, Any]) -> None:
         """Make the backup and report its content."""
         words = passphrase.for_backup()
         try:
-            made = make_backup(options["to"], words, force=options["force"])
+            made = make_backup(options["to"], words, force=options["overwrite"])
         except OSError as error:
             raise Error(f"{options['to']}: {error.strerror}", returncode=FAILED) from error
         audit.record_of_installation(

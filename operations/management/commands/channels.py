@@ -23,7 +23,7 @@ from operations.files import read_url
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.command_parser import Verb
-from shared.commands import FAILED, PunctualCommand, VerbCommand, shown, table
+from shared.commands import FAILED, PunctualCommand, VerbCommand, shown, table, with_former_names
 from shared.exceptions import NotFound
 
 _COLUMNS = ("name", "service", "host", "kinds", "rules", "last_sent_at", "error")
@@ -172,7 +172,11 @@ def _add_create_options(parser: CommandParser) -> None:
 
 def _add_change_options(parser: CommandParser) -> None:
     _add_name(parser)
-    parser.add_argument("--rename", metavar="NAME", help="the new name")
+    with_former_names(
+        parser.add_argument(
+            "--name", "--rename", dest="rename", metavar="NAME", help="another name"
+        )
+    )
     parser.add_argument(
         "--new-url", action="store_true", help="replace the URL; reads it as create does"
     )

@@ -1,7 +1,9 @@
 """``manage.py demo``: a tenant to play with, and the test receiver that its tasks call.
 
-Exit codes: 0 done or there already; 1 the receiver does not answer; 3 there is no demo tenant, or
-no receiver runs; 4 a tenant of that name has another origin.
+Exit codes: 0 done or there already; 1 the receiver does not answer, or a break lost or doubled
+something; 3 there is no demo tenant, no receiver runs, or `up` runs without the demo; 4 a tenant of
+that name has another origin, or a break is under way; 5 `up` does not answer; 6 a break whose count
+is incomplete.
 """
 
 from __future__ import annotations
@@ -10,10 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.db import transaction
+
+from executions.demo import breaks
 from executions.triggering.receiver_requests import received, required_address_of
-from operations import demo
+from insight.demo_break import Report
+from insight.presentation.demo_break import present_report
+from operations import demo, demo_breaks
+from shared.actor import COMMAND
 from shared.command_parser import Verb
-from shared.commands import FAILED, VerbCommand, wrong_use
+from shared.commands import FAILED, PARTIAL, VerbCommand, wrong_use
 from shared.exceptions import Unavailable
 
 _SHOWN = ("method", "path", "received_at")
@@ -53,6 +61,37 @@ def _sink(command: Any, options: Mapping[str, Any]) -> None:
     command.note(f"{url} lists what it can do: /ok, /slow?ms=, /flaky?fail=, /500, /timeout …")
 
 
+def _break(command: Any, options: Mapping[str, Any]) -> None:
+    tenant = demo.find()
+    kind = breaks.Kind(options["kind"])
+    with transaction.atomic(durable=True):
+        breaks.begin(tenant.id, kind, actor=COMMAND)
+    if options["detach"]:
+        command.note("It ends by itself; `manage.py demo report` shows how it is.")
+        _show(command, options, demo_breaks.current(tenant.id))
+    else:
+        found = demo_breaks.follow(tenant.id, command.note)
+        _show(command, options, found)
+        _judge(command, found)
+
+
+def _report(command: Any, options: Mapping[str, Any]) -> None:
+    found = demo_breaks.current(demo.find().id)
+    _show(command, options, found)
+    if found.phase == "over":
+        _judge(command, found)
+
+
+def _show(command: Any, options: Mapping[str, Any], found: Report) -> None:
+    command.emit(options, present_report(found), demo_breaks.lines(found))
+
+
+def _judge(command: Any, found: Report) -> None:
+    """Exit as the break ended."""
+    if not found.kept:
+        command.leave(PARTIAL if found.kept is None else FAILED)
+
+
 def _reset(command: Any, options: Mapping[str, Any]) -> None:
     found = demo.describe()
     command.confirm(
@@ -88,8 +127,13 @@ def _add_receiver(parser: Any) -> None:
     )
 
 
+def _add_kind(parser: Any) -> None:
+    parser.add_argument("kind", choices=[kind.value for kind in breaks.Kind], help="what to break")
+    parser.add_argument("--detach", action="store_true", help="do not wait for its end")
+
+
 class Command(VerbCommand):
-    """Make, show and remove the demo tenant."""
+    """Make, break, show and remove the demo tenant."""
 
     help = "A tenant to play with: tasks that show what Punctual does, failures to mend."
     verbs = (
@@ -105,6 +149,19 @@ class Command(VerbCommand):
             "show whether the test receiver answers, and the demo tenant's last request",
             ("demo sink",),
             _sink,
+        ),
+        Verb(
+            "break",
+            "make a fault that ends by itself, and count what it does (needs DEMO=true)",
+            ("demo break worker", "demo break receiver-fails --detach"),
+            _break,
+            _add_kind,
+        ),
+        Verb(
+            "report",
+            "show the last break: what happened, and what was counted",
+            ("demo report", "demo report --json"),
+            _report,
         ),
         Verb(
             "reset",

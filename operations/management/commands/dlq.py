@@ -18,7 +18,7 @@ from operations.dead_letters import actions, letters
 from operations.finding import add_list_filter, filter_option, order_option, scope_of
 from operations.list_files import add_file_options, print_file, shown_limit
 from shared.command_parser import Verb
-from shared.commands import VerbCommand, wrong_use
+from shared.commands import VerbCommand, with_former_names, wrong_use
 
 _STATES = {"open": False, "resolved": True, "all": None}
 
@@ -40,7 +40,7 @@ def _list(command: Any, options: Mapping[str, Any]) -> None:
     total, page = read_list(
         lambda: (found.count(), list(found.order_by(*order)[:limit])), advice=TASKS_ADVICE
     )
-    documents = letters.documents(page, payload=options["payload"])
+    documents = letters.documents(page, payload=options["with_payloads"])
     document = {"dead_letters": documents, "total": total}
     command.emit(options, document, letters.list_lines(page, wide=options["wide"]))
     if total > len(page):
@@ -49,12 +49,12 @@ def _list(command: Any, options: Mapping[str, Any]) -> None:
 
 def _show(command: Any, options: Mapping[str, Any]) -> None:
     letter = letters.find_letter(options["id"])
-    document = letters.document(letter, payload=options["payload"])
+    document = letters.document(letter, payload=options["with_payloads"])
     command.emit(options, document, letters.show_lines(document))
 
 
 def _export(command: Any, options: Mapping[str, Any]) -> None:
-    documents = letters.export(_chosen(options), payload=options["payload"])
+    documents = letters.export(_chosen(options), payload=options["with_payloads"])
     if options["json"]:
         found = list(documents)
         command.emit(options, {"dead_letters": found, "total": len(found)}, ())
@@ -67,9 +67,9 @@ def _export(command: Any, options: Mapping[str, Any]) -> None:
 
 
 def _chosen(options: Mapping[str, Any]) -> Any:
-    state, word = options["state"], options["resolved_as"]
+    state, word = options["status"], options["resolved_as"]
     if word is not None and state == "open":
-        raise wrong_use("--resolved-as", "open dead letters are not resolved; leave --state out")
+        raise wrong_use("--resolved-as", "open dead letters are not resolved; leave --status out")
     # By default the open letters, which wait for a person.
     state = state or ("open" if word is None else "resolved")
     return letters.matching({**options, "resolved": _STATES[state]})
@@ -77,8 +77,13 @@ def _chosen(options: Mapping[str, Any]) -> Any:
 
 def _add_filters(parser: Any) -> None:
     add_letter_filters(parser)
-    parser.add_argument(
-        "--state", choices=_STATES, help="(open, or resolved where --resolved-as is given)"
+    with_former_names(
+        parser.add_argument(
+            "--status",
+            "--state",
+            choices=_STATES,
+            help="(open, or resolved where --resolved-as is given)",
+        )
     )
 
 
@@ -106,7 +111,11 @@ def _add_show_options(parser: Any) -> None:
 
 
 def _add_payload(parser: Any) -> None:
-    parser.add_argument("--payload", action="store_true", help="show payloads unmasked")
+    with_former_names(
+        parser.add_argument(
+            "--with-payloads", "--payload", action="store_true", help="show payloads unmasked"
+        )
+    )
 
 
 def _action(name: str, text: str, *examples: str) -> Verb:
@@ -137,7 +146,7 @@ class Command(VerbCommand):
             "list dead letters, newest first",
             (
                 "dlq list --signature http_status:503",
-                "dlq list --state all --wide",
+                "dlq list --status all --wide",
                 "dlq list --resolved-as fixed",
                 "dlq list --filter 'http:5xx host:api.example.com'",
             ),
@@ -148,7 +157,7 @@ class Command(VerbCommand):
         Verb(
             "show",
             "show a dead letter with its attempts and the last answer",
-            ("dlq show 1f2e3d4c5b6a --payload",),
+            ("dlq show 1f2e3d4c5b6a --with-payloads",),
             _show,
             _add_show_options,
         ),
@@ -168,7 +177,7 @@ class Command(VerbCommand):
         Verb(
             "export",
             "print one JSON line for each dead letter, oldest first",
-            ("dlq export --state all > letters.jsonl",),
+            ("dlq export --status all > letters.jsonl",),
             _export,
             _add_export_options,
             stream=True,

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from executions.loop.clocks import database_now
 from notifications.choices import WindowScope
 from notifications.presentation import present_window
 from notifications.services.maintenance import (
@@ -31,7 +32,8 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def _list(command: Any, options: Mapping[str, Any]) -> None:
-    found = [present_window(one) for one in list_windows(_tenant(options).id)]
+    now = database_now()
+    found = [present_window(one, now) for one in list_windows(_tenant(options).id)]
     rows = ([one["id"], *_texts(one)] for one in found)
     command.emit(options, {"maintenance_windows": found}, table(_COLUMNS, rows, command.paint))
 
@@ -43,7 +45,7 @@ def _create(command: Any, options: Mapping[str, Any]) -> None:
         name=options["name"],
         scope=options["scope"],
         value=options["value"],
-        begins_at=moment_option("--begins", options["begins"], ahead=True),
+        begins_at=moment_option("--since", options["since"], ahead=True),
         ends_at=moment_option("--until", options["until"], ahead=True),
         weekdays=[_DAYS.index(day) + 1 for day in days],
         from_time=start,
@@ -52,7 +54,7 @@ def _create(command: Any, options: Mapping[str, Any]) -> None:
     )
     with transaction.atomic(durable=True):
         made = create_window(_tenant(options).id, wanted, actor=COMMAND)
-    document = present_window(made)
+    document = present_window(made, database_now())
     command.emit(options, document, _lines(document))
 
 
@@ -109,7 +111,9 @@ def _add_create_options(parser: CommandParser) -> None:
         "--scope", choices=WindowScope.values, default="all", help="which alerts it covers (all)"
     )
     parser.add_argument("--value", default="", help="key:value of the label, or the id")
-    parser.add_argument("--begins", metavar="TIME", help="2h, or RFC 3339; now if left out")
+    parser.add_argument(
+        "--since", metavar="TIME", help="begin there: 2h, monday 22:00, or RFC 3339 (now)"
+    )
     parser.add_argument("--until", metavar="TIME", help="end by itself: 2h, or RFC 3339")
     parser.add_argument("--daily", metavar="FROM-TO", help="each week instead, such as 22:00-02:00")
     parser.add_argument(

@@ -14,7 +14,7 @@ from operations.finding import ID_TAIL, find_row, moment_option
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.command_parser import Verb
-from shared.commands import VerbCommand, shown, table, wrong_use
+from shared.commands import VerbCommand, shown, table, with_former_names, wrong_use
 from tasks.choices import SUSPENSION, OnResume, PauseScope
 from tasks.models import Pause
 from tasks.standing_pauses import describe
@@ -91,7 +91,9 @@ def _add_create_options(parser: CommandParser) -> None:
         "value", nargs="?", default="", help="key:value or key, pool, or host; none for the tenant"
     )
     parser.add_argument("--tenant", help="name or id; may be left out where there is only one")
-    parser.add_argument("--note", "--reason", default="", help="why; shown on every task")
+    with_former_names(
+        parser.add_argument("--note", "--reason", default="", help="why; shown on every task")
+    )
     parser.add_argument(
         "--until", metavar="TIME", help="end by itself: 2h, monday 9:00, or RFC 3339"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from operations.schedules import load, preview, zones
+from operations.schedules import load, month, preview, zones
 from shared.command_parser import Verb
 from shared.commands import VerbCommand
 
@@ -19,8 +19,8 @@ class Command(VerbCommand):
             "describe a schedule and list its next times; nothing is saved",
             (
                 'schedule preview "0 8 * * MON-FRI" --timezone Europe/Berlin',
-                'schedule preview "30 2 * * *" --timezone Europe/Berlin --dst-gap skip --count 3',
-                "schedule preview PT15M --from 2026-11-20T08:00:00Z --json",
+                'schedule preview "30 2 * * *" --timezone Europe/Berlin --dst-gap skip --limit 3',
+                "schedule preview PT15M --since 2026-11-20T08:00:00Z --json",
                 'schedule preview "0 9 * * *" --working-day -1 --calendar Holidays',
             ),
             preview.preview_schedule,
@@ -36,6 +36,17 @@ class Command(VerbCommand):
             ),
             load.show_forecast,
             load.add_forecast_options,
+        ),
+        Verb(
+            "month",
+            "show past and coming runs of a month by day",
+            (
+                "schedule month",
+                "schedule month 2026-12 --timezone Europe/Berlin --filter label:team:billing",
+                "schedule month --day 2026-12-24 --json",
+            ),
+            month.show_month,
+            month.add_month_options,
         ),
         Verb(
             "spread",

@@ -15,6 +15,9 @@ from typing import Any
 from executions.loop.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
 from executions.ownership import fence
+from insight import takeovers
+from insight.presentation.takeovers import present_losses
+from operations.takeover_lines import takeover_lines
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, shown, shown_id, table
 from shared.conf import conf
@@ -71,13 +74,24 @@ def _leave_unowned(command: Any, found: _Ownership) -> None:
         command.leave(FAILED)
 
 
-class Command(VerbCommand):
-    """List the schedulers and show who owns which partition."""
+def _takeovers(command: Any, options: Mapping[str, Any]) -> None:
+    document = present_losses(takeovers.read())
+    command.emit(options, document, takeover_lines(document))
 
-    help = "The live schedulers, and the owner of each partition."
+
+class Command(VerbCommand):
+    """List the schedulers, show who owns which partition, and what was taken over."""
+
+    help = "The live schedulers, the owner of each partition, and what was taken over."
     verbs = (
         Verb("list", "list the schedulers", ("schedulers list",), _list),
         Verb("map", "show the owner of every partition", ("schedulers map",), _map),
+        Verb(
+            "takeovers",
+            "show the last takeovers of partitions, and what was lost with workers in a day",
+            ("schedulers takeovers",),
+            _takeovers,
+        ),
     )
 
 

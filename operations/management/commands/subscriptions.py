@@ -98,14 +98,14 @@ def _test(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def _redrive(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     since = moment_option("--since", options["since"])
-    if (since is None) == (options["after"] is None):
-        raise wrong_use("--since", "give either --since or --after")
+    if (since is None) == (options["cursor"] is None):
+        raise wrong_use("--since", "give either --since or --cursor")
     row = _found(options)
     question = f"Send events to {shown(row.origin)} again, those from then on?"
     command.confirm(options, question)
     with transaction.atomic(durable=True):
         moved = services.redrive_subscription(
-            row.tenant_id, row.pk, after=options["after"], since=since, actor=COMMAND
+            row.tenant_id, row.pk, after=options["cursor"], since=since, actor=COMMAND
         )
     _emit(command, options, moved)
 
@@ -148,6 +148,8 @@ def _labels(given: list[str] | None) -> dict[str, str]:
         for part in (name, value) if value else (name,):
             if problem := text_problem(part, longest=services.LABEL_LENGTH):
                 raise wrong_use("--label", problem[1])
+        if name in found:
+            raise wrong_use("--label", f"{shown(name, 40)!r} is given twice; a task has one value")
         found[name] = value
     if len(found) > services.MOST_LABELS:
         raise wrong_use("--label", f"give at most {services.MOST_LABELS}")
@@ -216,7 +218,7 @@ def _add_asked(parser: CommandParser, *, types_needed: bool) -> None:
         help="the types of events, such as execution.failed",
     )
     parser.add_argument(
-        "--label", nargs="*", metavar="NAME:VALUE", help="only events of tasks with these labels"
+        "--label", nargs="*", metavar="KEY:VALUE", help="only events of tasks with these labels"
     )
     parser.add_argument(
         "--task", nargs="*", type=UUID, metavar="ID", help="only events of these tasks"
@@ -242,7 +244,7 @@ def _add_change_options(parser: CommandParser) -> None:
 def _add_redrive_options(parser: CommandParser) -> None:
     _add_id(parser)
     parser.add_argument("--since", metavar="TIME", help="from then on: 2h ago, or RFC 3339")
-    parser.add_argument("--after", metavar="CURSOR", help="the events after this cursor")
+    parser.add_argument("--cursor", help="the events after this one")
 
 
 class Command(VerbCommand):

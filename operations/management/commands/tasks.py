@@ -48,8 +48,8 @@ class Command(VerbCommand):
             "occurrences",
             "list every expected instant of a task, with its result",
             (
-                "tasks occurrences 9f3c2a7b1d20 --from 2h --to 2h",
-                "tasks occurrences 9f3c2a7b1d20 --from 2026-11-01T00:00:00Z --json",
+                "tasks occurrences 9f3c2a7b1d20 --since 2h --until 2h",
+                "tasks occurrences 9f3c2a7b1d20 --since 2026-11-01T00:00:00Z --json",
             ),
             occurrences.run,
             occurrences.add_options,
@@ -169,9 +169,9 @@ class Command(VerbCommand):
             "backfill",
             "run the past instants of a range again, as a bulk job",
             (
-                "tasks backfill 9f3c2a7b1d20 --from 7d --dry-run",
-                "tasks backfill 9f3c2a7b1d20 --from 2026-11-01T00:00:00Z "
-                "--to 2026-11-08T00:00:00Z --max-parallel 20",
+                "tasks backfill 9f3c2a7b1d20 --since 7d --dry-run",
+                "tasks backfill 9f3c2a7b1d20 --since 2026-11-01T00:00:00Z "
+                "--until 2026-11-08T00:00:00Z --max-parallel 20",
             ),
             backfill.run,
             backfill.add_options,
@@ -196,7 +196,7 @@ class Command(VerbCommand):
         Verb(
             "erase",
             "delete a task and erase the content of its history; ids, times and states stay",
-            ('tasks erase 9f3c2a7b1d20 --reason "request 17"',),
+            ('tasks erase 9f3c2a7b1d20 --note "request 17"',),
             erasing.run,
             erasing.add_options,
             dangerous=True,

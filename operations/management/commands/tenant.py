@@ -15,7 +15,7 @@ from operations.tenant_erasure import erase_tenant
 from operations.tenant_export import export_tenant
 from shared.actor import COMMAND
 from shared.command_parser import Verb
-from shared.commands import PunctualCommand, VerbCommand, table, wrong_use
+from shared.commands import PunctualCommand, VerbCommand, table, with_former_names, wrong_use
 from tasks.quotas import present_quotas
 from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
@@ -272,7 +272,15 @@ def _erase(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 def _add_erase(parser: CommandParser) -> None:
     _add_name(parser)
     parser.add_argument("--confirm", required=True, metavar="NAME", help="the name once more")
-    parser.add_argument("--reason", required=True, help="one line that stays; name no person")
+    with_former_names(
+        parser.add_argument(
+            "--note",
+            "--reason",
+            dest="reason",
+            required=True,
+            help="why: one line that stays; name no person",
+        )
+    )
 
 
 def _emit(command: PunctualCommand, options: Mapping[str, Any], tenant: Tenant, now: str) -> None:
@@ -340,7 +348,7 @@ class Command(VerbCommand):
         Verb(
             "erase",
             "remove a tenant with all of its rows; a certificate and the audit log stay",
-            ('tenant erase "Billing" --confirm "Billing" --reason "contract ended"',),
+            ('tenant erase "Billing" --confirm "Billing" --note "contract ended"',),
             _erase,
             _add_erase,
         ),

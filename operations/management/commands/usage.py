@@ -23,12 +23,12 @@ from insight.statistics.usage import (
     usage_of_many,
 )
 from shared.command_parser import HelpFormatter, examples_text
-from shared.commands import PunctualCommand, add_json_option, table, wrong_use
+from shared.commands import PunctualCommand, add_json_option, table, with_former_names, wrong_use
 from tenants.models import Tenant
 from tenants.services import get_tenant
 
 _EXAMPLES = (
-    "usage --from 2026-11-01 --to 2026-11-30 --csv",
+    "usage --since 2026-11-01 --until 2026-11-30 --csv",
     'usage --tenant "Billing"',
 )
 
@@ -43,20 +43,27 @@ class Command(PunctualCommand):
         parser.formatter_class = HelpFormatter
         parser.epilog = examples_text(_EXAMPLES)
         parser.add_argument("--tenant", help="name or id; every tenant if left out")
-        parser.add_argument(
-            "--from",
-            dest="first",
-            metavar="DAY",
-            help=f"first day, YYYY-MM-DD; {DAYS} days if left out, at most {MOST_DAYS}",
+        with_former_names(
+            parser.add_argument(
+                "--since",
+                "--from",
+                dest="first",
+                metavar="DAY",
+                help=f"first day, YYYY-MM-DD; {DAYS} days if left out, at most {MOST_DAYS}",
+            )
         )
-        parser.add_argument("--to", dest="last", metavar="DAY", help="last day, included; or today")
+        with_former_names(
+            parser.add_argument(
+                "--until", "--to", dest="last", metavar="DAY", help="last day, included; or today"
+            )
+        )
         parser.add_argument("--csv", action="store_true", help="print CSV, a line per day")
         add_json_option(parser)
 
     def run(self, options: Mapping[str, Any]) -> None:
         """Print a line per tenant and day with usage."""
-        first, last = _day("--from", options["first"]), _day("--to", options["last"])
-        span = span_of(first, last, ("--from", "--to"))
+        first, last = _day("--since", options["first"]), _day("--until", options["last"])
+        span = span_of(first, last, ("--since", "--until"))
         names = _tenants(options["tenant"])
         found = usage_of_many(list(names), span)
         if options["csv"] and not options["json"]:

@@ -1,6 +1,6 @@
-"""``manage.py workers``: the workers by their heartbeats, one of them in full, and earlier ones.
+"""``manage.py workers``: the workers by their heartbeats, and what they shall do.
 
-Exit codes: 0 a worker takes work; 1 none does; 5 Redis does not answer.
+Exit codes: 0 a worker takes work, or the change is made; 1 none does; 5 Redis does not answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from executions.housekeeping.worker_history import in_hand, leased_by_worker
-from operations import worker_reading
+from operations import worker_changes, worker_reading
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, shown, shown_id, table
 from tasks.definition import plain_pool
@@ -45,9 +45,9 @@ def _add_list(parser: CommandParser) -> None:
 
 
 class Command(VerbCommand):
-    """List the workers and show one."""
+    """List the workers, show one, make them quiet, drain them."""
 
-    help = "The workers, by their heartbeats."
+    help = "The workers by their heartbeats; make them quiet, drain them."
     verbs = (
         Verb(
             "list",
@@ -73,6 +73,28 @@ class Command(VerbCommand):
             worker_reading.list_earlier,
             worker_reading.add_earlier_options,
         ),
+        Verb(
+            "quiet",
+            "make workers take no new work and finish what they run",
+            ("workers quiet 9f3c1a", "workers quiet --host web-1"),
+            worker_changes.make_quiet,
+            worker_changes.add_options,
+        ),
+        Verb(
+            "drain",
+            "make workers take no new work, and end when they are empty",
+            ("workers drain 9f3c1a --yes", "workers drain --pool default --yes"),
+            worker_changes.drain,
+            worker_changes.add_options,
+            dangerous=True,
+        ),
+        Verb(
+            "resume",
+            "let workers take work again that are quiet or drain",
+            ("workers resume 9f3c1a", "workers resume --pool default"),
+            worker_changes.resume,
+            worker_changes.add_options,
+        ),
     )
 
 
@@ -93,7 +115,8 @@ def _document(worker: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) ->
         "kind": "pull_worker" if pulls else "worker",
         "name": details.get("name"),
         "tenant_id": worker.tenant,
-        "state": _state(worker),
+        "state": worker.state,
+        "settled": worker.is_settled,
         "pool": plain_pool(worker.pool),
         "host": details.get("host"),
         "pid": details.get("pid"),
@@ -106,12 +129,6 @@ def _document(worker: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) ->
         "memory_bytes": details.get("memory_bytes"),
         "heartbeat_age_seconds": round(worker.silent_seconds, 3),
     }
-
-
-def _state(worker: WorkerInfo) -> str:
-    if not worker.live:
-        return "lost"
-    return "live" if worker.takes_work else "draining"
 
 
 def list_lines(

@@ -205,8 +205,8 @@ def test_letters_are_filtered_by_the_word_that_resolved_them(client: ApiClient, 
     groups = client.get("/v1/dlq?resolution=fixed&group_by=error_signature").json()["groups"]
     assert [group["count"] for group in groups] == [1]
     assert client.get(f"/v1/dlq?resolution={'x' * 41}").status_code == 400
-    assert call("dlq", "list", "--resolved-as", "fixed", "--state", "open").code == 2
-    assert call("dlq", "list", "--resolved-as", "fixed", "--state", "all", "--json").code == 0
+    assert call("dlq", "list", "--resolved-as", "fixed", "--status", "open").code == 2
+    assert call("dlq", "list", "--resolved-as", "fixed", "--status", "all", "--json").code == 0
 
 
 def test_an_action_takes_the_letters_that_a_word_resolved(client: ApiClient, alpha: Tenant):

@@ -275,11 +275,10 @@ def test_pages_of_every_order_meet_every_row_with_a_value_once(
 
     for sign, wanted in (("", expected), ("-", expected[::-1])):
         met: list[str] = []
-        cursor = ""
+        cursor: str | None = ""
         while cursor is not None:
-            answer = client.get(
-                f"{URL}?limit=2&ordering={sign}{name}" + (f"&cursor={cursor}" if cursor else "")
-            )
+            place = f"&cursor={cursor}" if cursor else ""
+            answer = client.get(f"{URL}?limit=2&ordering={sign}{name}{place}")
             met += ids(answer)
             cursor = answer.json()["pagination"]["next_cursor"]
         assert met == [one for _, one in wanted]

@@ -177,6 +177,7 @@ async def test_nobody_looks_when_nobody_waits(ledger: Ledger):
     assert len(room) == 0
 
 
+@pytest.mark.logs("long_poll.without_database")
 async def test_a_database_that_is_away_ends_no_wait(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ):

@@ -55,6 +55,7 @@ def test_only_server_errors_are_bad(alpha: Tenant):
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+@pytest.mark.logs("answer_counts.held_back")
 def test_while_the_database_is_away_counts_wait(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ):

@@ -63,6 +63,11 @@ def test_what_is_unexpected_is_logged_in_full_under_the_trace_id(json_lines):
     assert "ZeroDivisionError" in line["exception"]
 
 
+@pytest.mark.logs("request.value_refused", path="/v1/errors/data")
+def test_a_value_that_only_the_database_refuses_is_logged():
+    assert ApiClient().get("/v1/errors/data").status_code == 400
+
+
 def test_nested_details_of_rest_framework_become_pointers():
     detail = {
         "a": [ErrorDetail("first", "x"), ErrorDetail("second", "y")],

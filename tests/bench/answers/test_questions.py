@@ -10,7 +10,7 @@ _IDS = {
     for name in (
         "alert_id calendar_id channel_id entry_id erasure_id event_subscription_id execution_id"
         " host invitation_id job_id key key_id letter_id member_id name pause_id pool rule_id"
-        " run_id series task_id unknown worker_id workflow_id"
+        " run_id series task_id unknown view_id window_id worker_id workflow_id"
     ).split()
 }
 

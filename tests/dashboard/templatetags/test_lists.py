@@ -49,6 +49,12 @@ def test_a_form_keeps_what_it_does_not_say_itself():
     )
 
 
+def test_a_form_leaves_out_its_own_fields():
+    text = render('{% kept_fields "window" %}', "/?window=7d&since=x")
+
+    assert text == '<input type="hidden" name="since" value="x">'
+
+
 def test_a_link_to_another_filter_leaves_out_what_its_text_says():
     text = render(
         '{% filter_link "status:queued" %}', "/?filter=a&window=7d&cursor=c&status=FAILED"

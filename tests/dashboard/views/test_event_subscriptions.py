@@ -70,6 +70,7 @@ def test_an_admin_adds_one_and_no_page_shows_its_url(browser, alpha):
         ({"types": []}, "types"),
         ({"types": ["x"]}, "types"),
         ({"labels": "billing"}, "labels"),
+        ({"labels": "team:billing\nteam:sales"}, "labels"),
         ({"task_ids": "x"}, "task_ids"),
         ({"task_ids": "00000000-0000-4000-8000-000000000001"}, "task_ids"),
     ],

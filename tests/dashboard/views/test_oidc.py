@@ -52,8 +52,7 @@ def _trusted(issuer: Issuer, settings: Any) -> None:
 @pytest.fixture
 def ada(alpha: Tenant) -> User:
     user = User.objects.create_user(ADDRESS, email=ADDRESS, password="a long password")
-    Membership.objects.create(user=user, tenant=alpha, role="operator")
-    return user
+    return Membership.objects.create(user=user, tenant=alpha, role="operator").user
 
 
 def test_a_member_signs_in_and_lands_where_they_wanted_to_go(issuer, ada):
@@ -163,6 +162,7 @@ def test_a_deactivated_account_with_an_identity_does_not_sign_in(issuer, ada):
     assert sign_in_by(issuer, Client()).status_code == 403
 
 
+@pytest.mark.logs("oidc.without_account")
 def test_a_stranger_gets_no_account_unless_a_rule_says_so(issuer):
     answer = sign_in_by(issuer, Client())
 
@@ -261,6 +261,7 @@ def test_an_answer_is_used_once_even_where_the_provider_takes_a_code_twice(issue
     assert AuditEntry.objects.filter(action="sign_in.succeeded").count() == 1
 
 
+@pytest.mark.logs("oidc.refused")
 def test_a_code_that_is_used_up_is_refused(issuer, ada):
     client = Client()
     answer = issuer.authorize(go_there(client))

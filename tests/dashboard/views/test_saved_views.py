@@ -71,7 +71,14 @@ def test_views_of_others_are_not_there(browser, alpha, beta, verb):
 
 
 @pytest.mark.parametrize(
-    "given", [{"name": ""}, {"query": "oops=1"}, {"list": "workers"}, {"name": "x" * 81}]
+    "given",
+    [
+        {"name": ""},
+        {"query": "oops=1"},
+        {"query": "filter=oops:1"},
+        {"list": "workers"},
+        {"name": "x" * 81},
+    ],
 )
 def test_what_cannot_be_saved_is_said_and_nothing_is_saved(browser, alpha, given):
     answer = browser(alpha).post("/views/create", {**NEW, **given}, follow=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from django.contrib.auth.models import User
 
 from executions.ledger import days as ledger
 from executions.loop.clocks import database_now
+from executions.models import UnownedStretch
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
+from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
 
 PATH, BUNDLE = "/system", "/system/support-bundle.json"
@@ -47,6 +50,29 @@ def test_an_operator_sees_partitions_tables_and_versions(operator):
     assert "<code>events</code>" in answer.text
     assert conf().retention_days == answer.context["history"].retention_days
     assert f'href="{PATH}"' in answer.text
+
+
+def test_takeovers_and_lost_work_are_listed(operator):
+    now = database_now()
+    names = {"lost_by": "scheduler-1@a", "taken_by": "scheduler-2@b"}
+    for partition in (1, 2):
+        UnownedStretch.objects.create(
+            partition=partition, since=now - timedelta(seconds=9), until=now, **names
+        )
+    released = now - timedelta(minutes=5)
+    UnownedStretch.objects.create(
+        partition=3, since=released - timedelta(seconds=3), until=released, taken_by="scheduler-2@b"
+    )
+    beat("worker-1@a:7-9f3c1a")
+    silence("worker-1@a:7-9f3c1a", 3600)
+
+    text = operator.get(PATH).text
+
+    assert "scheduler-1@a" in text
+    assert "≤ 9.0 s" in text
+    assert "released" in text
+    assert "worker-1@a:7-9f3c1a" in text
+    assert "No attempt was lost." in text
 
 
 def test_what_is_missing_is_said(operator, monkeypatch):

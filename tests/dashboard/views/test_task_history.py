@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 from django.db import connection
 
 from executions.changes import changing
 from executions.loop.clocks import database_now
+from tasks.definition import Definition
 from tests.factories import ACTOR, daily, make_task
 from tests.support.ended_rows import ended
 from tests.support.workflows import calls, make_workflow
+
+
+def _with_priority(priority: int, current: Definition, now: datetime) -> tuple[Definition, None]:
+    return replace(current, priority=priority), None
 
 
 @pytest.fixture
@@ -37,6 +43,28 @@ def test_statistics_have_their_window_and_lead_to_the_executions(browser, alpha,
     [cause] = shown.context["causes"]
     listed = client.get(cause["url"])
     assert [row["status"] for row in listed.context["rows"]] == ["FAILED"]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"response_status": 500},
+        {"error_code": "http", "response_status": None},
+        {"error_code": 'a "b", c', "response_status": 404},
+    ],
+)
+def test_a_cause_leads_to_as_many_executions_as_it_counts(browser, alpha, task, parts):
+    now = database_now()
+    ended(task, now - timedelta(minutes=8), "FAILED", error_code="timeout", response_status=None)
+    ended(task, now - timedelta(minutes=9), "FAILED", **parts)
+    client = browser(alpha)
+
+    causes = client.get(f"/tasks/{task.pk}/statistics").context["causes"]
+
+    assert sum(cause["count"] for cause in causes) == 3
+    for cause in causes:
+        assert len(client.get(cause["url"]).context["rows"]) == cause["count"]
 
 
 def test_each_past_day_leads_to_its_executions_and_a_coming_one_to_its_instants(
@@ -87,6 +115,23 @@ def test_versions_stand_side_by_side_the_latest_beside_the_one_before(browser, a
     assert "<ins>  &quot;priority&quot;: 1,</ins>" in shown.text
     assert "No difference" in same.text
     assert client.get(f"/tasks/{task.pk}/versions?after=7").status_code == 404
+
+
+def test_a_version_that_is_shown_is_among_the_choices_however_old(
+    browser, alpha, task, monkeypatch
+):
+    monkeypatch.setattr("dashboard.views.task_history._VERSIONS", 1)
+    for priority in (1, 2):
+        changing.edit_task(
+            alpha.pk,
+            task.pk,
+            partial(_with_priority, priority),
+            actor=ACTOR,
+        )
+
+    shown = browser(alpha).get(f"/tasks/{task.pk}/versions?before=1&after=2")
+
+    assert [one.version for one in shown.context["versions"]] == [3, 2, 1]
 
 
 @pytest.mark.parametrize("page", ["statistics?window=1y", "versions?before=0"])

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from executions.loop.clocks import database_now
+from insight.list_budget import OutOfTime
 from tests.dashboard.asking import queries_for
 from tests.factories import daily, make_task
 from tests.support.ended_rows import ended
@@ -55,6 +56,30 @@ def test_of_more_than_the_bound_the_newest_are_shown_and_it_says_so(
 
     assert len(shown.context["bars"]) == 2
     assert "The newest 2 executions" in shown.text
+
+
+def test_the_newest_that_have_begun_are_shown_behind_more_that_have_not(
+    browser, alpha, made, monkeypatch
+):
+    monkeypatch.setattr("dashboard.views.timeline.MOST_ROWS", 2)
+    for seconds in range(3):
+        ended(made, database_now() - timedelta(seconds=seconds + 30), "SKIPPED")
+
+    shown = browser(alpha).get("/executions/timeline")
+
+    assert len(shown.context["bars"]) == 2
+
+
+def test_a_window_that_takes_too_long_to_read_is_refused_with_advice(browser, alpha, monkeypatch):
+    def out_of_time(milliseconds, read):
+        raise OutOfTime
+
+    monkeypatch.setattr("insight.list_budget.within", out_of_time)
+
+    shown = browser(alpha).get("/executions/timeline?window=24h")
+
+    assert shown.status_code == 400
+    assert "Choose a shorter window" in shown.text
 
 
 def test_another_tenant_sees_nothing_of_it(browser, alpha, beta, made):

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
 from executions.external.pull_leases import Ask, Load, noticed
 from executions.loop.clocks import database_now
@@ -158,3 +159,107 @@ def test_lost_workers_have_neither_slots_nor_work_in_the_sum(browser, alpha):
 @pytest.mark.parametrize("worker", ["nobody", "%00", "a/b", "x" * 500])
 def test_a_worker_that_nobody_knows_is_404(browser, alpha, worker):
     assert browser(alpha).get(f"/workers/{worker}").status_code == 404
+
+
+@pytest.fixture
+def operator(browser, alpha) -> Any:
+    """Return the browser of a member who operates the installation, too."""
+    client = browser(alpha, role="viewer")
+    User.objects.update(is_superuser=True, is_staff=True)
+    return client
+
+
+WISH = "/workers/wish"
+ID = "worker-1@host-1:42-9f3c1a"
+
+
+def test_an_operator_makes_a_worker_quiet_drains_it_and_lets_it_work(operator):
+    beat(ID, quiet=False, running=3, host="host-1", pid=42)
+    seen = []
+
+    for action in ("quiet", "drain", "resume"):
+        answer = operator.post(WISH, {"which": f"worker:{ID}", "action": action}, follow=True)
+        seen.append((heartbeats.workers()[0].state, str(*answer.context["messages"])))
+
+    assert seen == [
+        ("quiet", "1 worker takes no new work."),
+        ("draining", "1 worker takes no new work, and ends when empty."),
+        ("live", "1 worker takes work again."),
+    ]
+
+
+def test_a_quiet_worker_shows_what_it_still_runs_and_when_it_may_be_stopped(operator):
+    def shown(**says: Any) -> str:
+        beat(ID, host="host-1", **says)
+        return str(operator.get("/workers").text)
+
+    text = shown(quiet=False, running=3)
+    assert "Quiet: worker-1" in text
+    assert "Drain: worker-1" in text
+    assert "Resume: worker-1" not in text
+    operator.post(WISH, {"which": "host:host-1", "action": "quiet"})
+
+    assert "from its next heartbeats on" in shown(quiet=False, running=3)
+    text = shown(quiet=True, draining=True, running=3)
+    assert 'still runs <span data-number="worker.in_flight">3</span>' in text
+    assert "Resume: worker-1" in text
+    assert "runs nothing" in shown(quiet=True, draining=True, running=0)
+    page = operator.get(f"/workers/{ID}").text
+    assert "It runs nothing: stopping it now loses nothing." in page
+
+
+def test_one_of_an_older_version_and_a_lost_one_have_no_buttons(operator):
+    beat("old-1")
+    beat("gone-1", quiet=False)
+    silence("gone-1", 3600)
+
+    text = operator.get("/workers").text
+
+    assert 'aria-label="Quiet: ' not in text
+    assert 'aria-label="Resume: ' not in text
+
+
+def test_members_have_no_buttons_and_are_refused_although_they_see_processes(browser, alpha):
+    beat(ID, quiet=False, host="host-1")
+    client = browser(alpha)
+
+    answer = client.post(WISH, {"which": f"worker:{ID}", "action": "drain"})
+
+    assert (answer.status_code, heartbeats.workers()[0].state) == (403, "live")
+    assert "Operators of the installation" in answer.text
+    assert WISH not in client.get("/workers").text + client.get(f"/workers/{ID}").text
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"which": "worker:none", "action": "quiet"}, "No such worker lives"),
+        ({"which": "tenant:x", "action": "quiet"}, "Choose workers"),
+        ({"which": "pool:default", "action": "stop"}, "Choose workers"),
+        ({"which": "pool:", "action": "quiet"}, "Give one of these"),
+        ({"action": "quiet"}, "Choose workers"),
+    ],
+)
+def test_a_form_that_names_nothing_is_answered_with_the_reason(operator, fields, said):
+    beat(ID, quiet=False)
+
+    answer = operator.post(WISH, fields, follow=True)
+
+    assert said in str(*answer.context["messages"])
+    assert heartbeats.workers()[0].state == "live"
+
+
+def test_a_second_wish_of_the_same_kind_says_that_nothing_changes(operator):
+    beat("w1", quiet=False)
+    beat("w2", quiet=False)
+    said = []
+
+    for which in ("worker:w1", "pool:default", "pool:default"):
+        answer = operator.post(WISH, {"which": which, "action": "quiet"}, follow=True)
+        said.append(str(*answer.context["messages"]))
+
+    assert said == [
+        "1 worker takes no new work.",
+        "1 worker takes no new work. 1 did so before.",
+        "Nothing to change: they do so already.",
+    ]

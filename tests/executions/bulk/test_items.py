@@ -16,7 +16,10 @@ from shared.ids import new_id
         (NotFound("Gone."), ItemOutcome.SKIPPED, "not_found", "Gone."),
         (InvalidInput([FieldError("#/a", "b", "So.")]), ItemOutcome.FAILED, "invalid", "So."),
         (TooLarge("Large."), ItemOutcome.FAILED, TooLarge.code, "Large."),
-        (ValueError("secret"), ItemOutcome.FAILED, "internal", "See the log."),
+        pytest.param(
+            *(ValueError("secret"), ItemOutcome.FAILED, "internal", "See the log."),
+            marks=pytest.mark.logs("bulk_item.failed"),
+        ),
     ],
 )
 def test_an_error_becomes_the_result_of_its_item(

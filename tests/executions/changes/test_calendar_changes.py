@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+import redis
 
 from executions.broker import FOLLOW_CALENDAR
 from executions.changes import calendar_changes
@@ -210,6 +211,24 @@ def test_the_rest_of_many_tasks_follows_by_the_system_worker(
         with django_capture_on_commit_callbacks(execute=True):
             follow_some(calendar.id, type(calendar.id)(after))
     assert not any(ahead(task) for task in tasks)
+
+
+@pytest.mark.logs("calendar.not_followed", reason="away")
+def test_a_change_stays_where_the_broker_is_away(
+    alpha, calendar, monkeypatch, django_capture_on_commit_callbacks
+):
+    def refuse(*words):
+        raise redis.ConnectionError("away")
+
+    monkeypatch.setattr(calendar_changes, "AT_ONCE", 1)
+    monkeypatch.setattr(calendar_changes, "publish_system_job", refuse)
+    tasks = sorted((make_task(alpha, seconds()) for _ in range(2)), key=lambda task: task.id)
+    prepare()
+
+    with django_capture_on_commit_callbacks(execute=True):
+        change(calendar, dates=around_now())
+
+    assert [bool(ahead(task)) for task in tasks] == [False, True]
 
 
 def test_following_a_calendar_that_is_gone_does_nothing(calendar):

@@ -87,6 +87,7 @@ def test_entries_of_a_dead_consumer_are_taken_over_and_not_before(
     assert [entry.data for entry in consumer("heir").read(5)] == [b"1"]
 
 
+@pytest.mark.logs("outcomes.postponed", count=1)
 def test_what_is_postponed_holds_nothing_up_and_comes_again_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -228,6 +228,7 @@ def test_what_the_broker_refuses_waits_again(
     assert made.status == "PENDING"
 
 
+@pytest.mark.logs("dispatch.crashed", count=1)
 def test_what_an_error_kept_from_being_sent_waits_again(
     alpha: Tenant, broker: Broker, django_capture_on_commit_callbacks: Any
 ):
@@ -244,6 +245,7 @@ def test_what_an_error_kept_from_being_sent_waits_again(
     assert (made.status, broker.sent) == ("PENDING", [])
 
 
+@pytest.mark.logs("dispatch.not_taken_back", count=1)
 def test_what_cannot_be_taken_back_keeps_its_lease(
     alpha: Tenant,
     handing_on: HandingOn,

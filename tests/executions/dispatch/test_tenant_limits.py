@@ -184,6 +184,7 @@ def test_an_unlimited_tenant_has_none(alpha: Tenant):
     assert texts([alpha.pk]) == {}
 
 
+@pytest.mark.logs("places.noted", count=1)
 def test_a_redis_that_was_emptied_learns_what_is_under_way_before_anything_is_sent(alpha: Tenant):
     limit(alpha, executions_in_flight=1)
     make_execution(alpha, "RUNNING")

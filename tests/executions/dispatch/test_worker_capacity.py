@@ -5,6 +5,7 @@ import pytest
 from executions.dispatch.worker_capacity import Capacity, capacity_by_pool
 from shared.conf import conf
 from tests.support.beats import beat, silence
+from wire.worker_wishes import Word, change
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
@@ -22,8 +23,10 @@ def test_a_pool_takes_what_the_slots_and_holds_of_its_workers_add_up_to():
     assert capacity_by_pool()["default"].both == 15
 
 
-def test_lost_and_draining_workers_take_nothing():
+def test_lost_quiet_and_draining_workers_take_nothing():
     beat("draining", draining=True)
+    beat("quiet", quiet=False)
+    change(Word.QUIET, {"quiet": 0})
     beat("lost")
     silence("lost", conf().worker_lost_seconds + 1)
 

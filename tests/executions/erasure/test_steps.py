@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+import redis
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
@@ -395,3 +396,13 @@ def test_the_units_of_budgets_and_costs_are_erased(alpha: Tenant):
     erase(task)
 
     assert {place for place in places_of(unit) if place.split(".")[0] not in _STAYS} == set()
+
+
+@pytest.mark.logs("erasure.not_handed_on", reason="away")
+def test_an_erasure_waits_for_a_broker_that_is_away(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*job: str) -> None:
+        raise redis.ConnectionError("away")
+
+    monkeypatch.setattr(steps, "publish_system_job", refuse)
+
+    steps.hand_on(new_id())

@@ -3,8 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.db import OperationalError
 
 from events.models import AuditEntry
 from executions.ledger import days as ledger
@@ -155,3 +157,23 @@ def test_a_day_that_is_restored_while_a_batch_is_read_stays(
 
     assert tenant_retention.remove_old(database_now()) == 0
     assert left(alpha) == [restored.id]
+
+
+@pytest.mark.logs("tenant_history.not_removed", reason="locked")
+def test_a_tenant_whose_history_is_locked_keeps_no_other_from_its_own(
+    alpha: Tenant, beta: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    for tenant in (alpha, beta):
+        put(tenant, 12)
+        keep(tenant, 10)
+    real = tenant_retention._remove_of
+
+    def remove(tenant_id: UUID, *given: Any) -> int:
+        if tenant_id == alpha.id:
+            raise OperationalError("locked\n")
+        return real(tenant_id, *given)
+
+    monkeypatch.setattr(tenant_retention, "_remove_of", remove)
+
+    assert tenant_retention.remove_old(database_now()) == 1
+    assert (len(left(alpha)), len(left(beta))) == (1, 0)

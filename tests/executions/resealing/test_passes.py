@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import redis
 
 from events.models import AuditEntry
 from executions.models import Execution
@@ -277,3 +278,13 @@ def test_a_session_that_has_lost_its_turn_does_not_skip_a_column(
     made.refresh_from_db()
 
     assert (made.columns_done, made.ended_at) == (1, None)
+
+
+@pytest.mark.logs("resealing.not_handed_on", reason="away")
+def test_a_resealing_waits_for_a_broker_that_is_away(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*job: str) -> None:
+        raise redis.ConnectionError("away")
+
+    monkeypatch.setattr(passes, "publish_system_job", refuse)
+
+    passes.hand_on(new_id())

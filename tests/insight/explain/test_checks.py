@@ -34,6 +34,7 @@ from tests.insight.explain.cast import (
 )
 from tests.support.closed_redis import closed_redis
 from tests.support.cursors import change_task
+from wire.worker_wishes import Word, change
 
 #: The checks of a task that depends on no other.
 _OF_OTHERS = (
@@ -45,6 +46,7 @@ _OF_OTHERS = (
     "concurrency_key",
     "tenant_limit",
 )
+
 ALONE = [check for check in CHECKS if check not in _OF_OTHERS]
 
 pytestmark = pytest.mark.django_db
@@ -355,6 +357,13 @@ def no_worker(tenant: Tenant) -> Explanation:
     return of_row(waiting(tenant))
 
 
+def workers_quiet(tenant: Tenant) -> Explanation:
+    owned()
+    working()
+    change(Word.QUIET, {"worker-1@host:1": 0})
+    return of_row(waiting(tenant))
+
+
 def workers_full(tenant: Tenant) -> Explanation:
     owned()
     working(slots=1)
@@ -458,6 +467,7 @@ BLOCKED: list[tuple[str, Build, str, str, str]] = [
     ("backfill limit", in_backfill, "bulk_job", "waits", "Last week runs 1 at a time"),
     ("job cancelled", job_cancelled, "bulk_job", "did_not_run", "Last week, was cancelled"),
     ("no worker", no_worker, "workers", "waits", "No live worker of the pool default"),
+    ("workers quiet", workers_quiet, "workers", "waits", "takes new work: 1 quiet"),
     ("workers full", workers_full, "workers", "waits", "1 of 1 places"),
     ("cancelled", cancelled, "outcome", "did_not_run", "It was cancelled by test"),
     ("failed", failed, "outcome", "ran", "http_status"),

@@ -81,6 +81,7 @@ def test_each_version_has_its_own_instants(alpha: Tenant):
 
 
 @pytest.mark.django_db
+@pytest.mark.logs("schedule.not_shown")
 def test_a_schedule_that_cannot_be_read_expects_nothing(alpha: Tenant):
     task = minutely(alpha)
     task.revisions.update(definition={"type": "RECURRING", "schedule": {"cron_expression": "?!"}})

@@ -18,6 +18,7 @@ from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_task, reload
 from tests.insight.explain.cast import HOUR, MINUTE, minutely, owned, row, this_minute, working
 from tests.support.closed_redis import closed_redis
+from wire.worker_wishes import Word, change
 
 pytestmark = pytest.mark.django_db
 
@@ -88,6 +89,21 @@ def test_a_row_waits_for_what_its_explanation_says(alpha: Tenant, make: Make):
 
     assert _told(found) == _explained(found)
     assert _told(found) is not None
+
+
+def test_the_words_say_why_no_worker_takes_it(alpha: Tenant):
+    owned()
+    found = _at(-1)(alpha)
+
+    def words() -> str:
+        return waits_of_rows(alpha.pk, [found], database_now())[found.pk].words
+
+    assert words() == "a worker: none of the pool default lives"
+    working()
+    assert words() == "a free worker of the pool default"
+    change(Word.QUIET, {"worker-1@host:1": 0})
+    assert words() == "a worker: those of the pool default take no new work"
+    assert _told(found) == _explained(found) == ("worker", None)
 
 
 def test_schedulers_redis_and_a_tenant_are_told(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):

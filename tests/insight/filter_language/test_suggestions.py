@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from executions.models import Pool
+from insight.filter_language import suggestions
 from insight.filter_language.fields import DEAD_LETTERS, EXECUTIONS, TASKS
 from insight.filter_language.suggestions import MOST, suggest
+from insight.list_budget import OutOfTime
 from tenants.models import Tenant
 from tests.factories import make_execution, make_task, once
 
@@ -25,7 +27,7 @@ def filled(alpha: Tenant, beta: Tenant) -> Tenant:
     ("text", "vocabulary", "found"),
     [
         ("d", EXECUTIONS, ["delay:", "duration:"]),
-        ("http:5xx -sta", EXECUTIONS, ["http:5xx -status:"]),
+        ("http:5xx -Sta", EXECUTIONS, ["http:5xx -status:"]),
         ("status:fa", EXECUTIONS, ["status:failed"]),
         ("a status:failed,RE", EXECUTIONS, ["a status:failed,retrying"]),
         ("task:night", EXECUTIONS, ['task:"Night report"']),
@@ -51,6 +53,16 @@ def test_an_empty_text_gets_the_fields():
 
     assert found[:2] == ["status:", "task:"]
     assert len(found) == MOST
+
+
+def test_where_reading_values_takes_too_long_none_is_suggested(monkeypatch):
+    def too_long(milliseconds, read):
+        raise OutOfTime
+
+    monkeypatch.setattr(suggestions, "within", too_long)
+
+    assert suggest("task:x", EXECUTIONS, make_id()) == []
+    assert suggest("duration:>3", EXECUTIONS, make_id()) == ["duration:>30s"]
 
 
 def make_id():

@@ -83,6 +83,7 @@ def test_a_server_that_is_away_is_told_and_not_asked_again():
     ]
 
 
+@pytest.mark.logs("metrics.not_read", part="away", reason="ConnectionError")
 def test_redis_that_is_away_leaves_what_postgresql_tells():
     def away() -> Iterator[Sample]:
         yield from _refused_with(redis.ConnectionError())

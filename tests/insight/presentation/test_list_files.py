@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from executions.models import DeadLetter, Execution
@@ -9,7 +11,7 @@ from insight.presentation.list_files import LIST_FILES
 from tasks.models import Task
 from tests.factories import make_dead_letter, make_tenant, once
 
-MODELS = {"executions": Execution, "tasks": Task, "dead_letters": DeadLetter}
+MODELS: dict[str, Any] = {"executions": Execution, "tasks": Task, "dead_letters": DeadLetter}
 
 
 @pytest.mark.django_db

@@ -81,6 +81,8 @@ def test_a_worker_of_unknown_version_says_null():
         held=0,
         cpu_percent=None,
         memory_bytes=None,
+        settled=True,
+        heeds=True,
     )
 
     shown = present_workers([worker], [RecorderView("r", 0.5, True, 0)])

@@ -15,6 +15,7 @@ from tasks.versions import FIRST_OF_STEPS
 from tenants.models import Tenant
 from tests.factories import daily, make_task
 from tests.support.ended_rows import ended
+from tests.support.limits_world import limit
 from tests.support.recounting import recounts
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +96,14 @@ def test_a_window_is_as_long_as_it_says(task: Task):
     assert (week.total.ended, month.total.ended) == (9, 10)
     assert {one.until - one.window_from for one in (week, month)} == {WINDOWS["7d"], WINDOWS["30d"]}
     assert all(len(one.parts) <= 31 for one in (week, month))
+
+
+def test_a_window_begins_no_earlier_than_the_tenant_keeps_its_history(task: Task):
+    limit(task.tenant, retention_days=3)
+
+    found = history_of(task, "7d")
+
+    assert found.until - found.window_from == timedelta(days=3)
 
 
 def test_of_more_than_the_bound_the_newest_are_counted_and_it_says_so(

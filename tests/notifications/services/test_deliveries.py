@@ -13,6 +13,7 @@ from notifications import claims
 from notifications.alerter import Alerter
 from notifications.claims import claim_delivery
 from notifications.models import Alert, Delivery, NotificationPreference, PushSubscription
+from notifications.notices import plan_due_notices
 from notifications.services import deliveries as module
 from notifications.services.deliveries import (
     prune_alerts,
@@ -25,6 +26,7 @@ from shared.conf import Conf
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import begin, fail, make_member, pass_time
+from tests.support.alerts import make_alert
 from tests.support.push_sink import PushSink, push_service
 from tests.support.recounting import recounts
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
@@ -162,6 +164,34 @@ def test_a_message_that_nobody_takes_for_a_day_is_given_up(
 
     delivery.refresh_from_db()
     assert delivery.error.startswith("Given up after 24 hours.")
+
+
+def test_a_sender_that_dies_while_it_records_a_bundle_has_recorded_none_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tenant = make_tenant("acme")
+    make_member(tenant)
+    for number in range(2):
+        make_alert(tenant, number)
+    plan_due_notices()
+    owed_mails = Delivery.objects.filter(channel="email")
+    owed_mails.update(bundled=True)
+    claim = claim_delivery(owed_mails.earliest("id").pk)
+    assert claim is not None
+    assert len(claim.deliveries) == 2
+    mine, asked = claims._mine, []
+
+    def die_at_the_second(*given: Any) -> Any:
+        asked.append(given)
+        if len(asked) == 2:
+            raise SystemExit("killed")
+        return mine(*given)
+
+    monkeypatch.setattr(claims, "_mine", die_at_the_second)
+    with pytest.raises(SystemExit):
+        claims.sent(claim, "")
+
+    assert set(owed_mails.values_list("status", flat=True)) == {"SENDING"}
 
 
 def test_a_member_who_unsubscribes_meanwhile_gets_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -122,7 +123,9 @@ def test_a_redrive_moves_the_place_and_resumes() -> None:
     assert (moved.status, moved.xid, moved.version) == ("ACTIVE", 0, 3)
     assert services.present_subscription(redrive(after=begin))["after"] == begin
     foreign = services.present_subscription(subscribe(other))["after"]
-    for wrong in ({}, {"after": begin, "since": database_now()}, {"after": foreign}):
+    ahead = database_now() + timedelta(hours=1)
+    both = {"after": begin, "since": database_now()}
+    for wrong in ({}, both, {"after": foreign}, {"since": ahead}):
         with pytest.raises(InvalidInput):
             redrive(**wrong)
     EventSubscription.objects.update(read_at=made.read_at.replace(year=2020))

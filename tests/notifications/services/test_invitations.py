@@ -87,7 +87,13 @@ def test_an_offer_that_ended_is_not_sent(alpha):
     assert not mail.outbox
 
 
-@pytest.mark.parametrize(("code", "again"), [(451, True), (550, False)])
+@pytest.mark.parametrize(
+    ("code", "again"),
+    [
+        (451, True),
+        pytest.param(550, False, marks=pytest.mark.logs("invitation.failed")),
+    ],
+)
 def test_a_refused_message_is_noted_and_tried_again_where_that_helps(
     alpha, monkeypatch, code, again
 ):

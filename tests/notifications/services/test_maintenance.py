@@ -54,6 +54,7 @@ def _clocks() -> dict[str, Any]:
         ({"weekdays": [1], "from_time": time(1), "to_time": time(1)}, {"#/to_time"}),
         ({**WEEKLY, "ends": HOUR}, {"#/ends_at"}),
         ({**WEEKLY, "timezone": "Mars/Olympus"}, {"#/timezone"}),
+        ({"ends": HOUR, "timezone": "x" * 64}, {"#/timezone"}),
         ({**WEEKLY, "scope": "oops"}, {"#/scope"}),
         ({**WEEKLY, "value": "x"}, {"#/value"}),
         ({**WEEKLY, "scope": "label", "value": "oops"}, {"#/value"}),

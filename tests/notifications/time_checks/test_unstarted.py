@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from executions.external.pools import change_pool
-from executions.models import MinuteStat
+from executions.models import MinuteStat, SchedulerNode
+from shared.ids import new_id
 from tenants.models import Tenant
 from tests.executions.changes.changes import pause
 from tests.executions.leasing import POOL
@@ -46,11 +47,20 @@ def waits_for_another(tenant: Tenant) -> None:
     unprepared(tenant, 90, once(depends_on=[str(first.task_id)]))
 
 
+def let_dispatch() -> None:
+    SchedulerNode.objects.create(id=new_id(), name="s1", pid=1)
+
+
+def kill_schedulers(tenant: Tenant) -> None:
+    SchedulerNode.objects.update(heartbeat_at=ago(60))
+
+
 def beside(tenant: Tenant, status: str, **limits: int) -> None:
     """Make overdue work of a tenant with limits, beside another execution of it."""
     limit(tenant, **limits)
     make_execution(tenant, status)
     due(tenant, 25)
+    let_dispatch()
 
 
 def worked(tenant: Tenant, attempts: int, milliseconds: int, **limits: int) -> None:
@@ -66,6 +76,7 @@ def worked(tenant: Tenant, attempts: int, milliseconds: int, **limits: int) -> N
             execution_ms=attempts * milliseconds,
         )
     due(tenant, 25)
+    let_dispatch()
 
 
 def without_no_worker(tenant: Tenant) -> None:
@@ -131,6 +142,10 @@ SITUATIONS: dict[str, tuple[Situation, list[str]]] = {
     ),
     "at a limit of many that is far away": (
         lambda t: worked(t, 60, 100, executions_in_flight=20),
+        LATE,
+    ),
+    "at a limit with every scheduler dead": (
+        both(lambda t: worked(t, 600, 1, executions_in_flight=1), kill_schedulers),
         LATE,
     ),
     "at a limit while nothing ends": (lambda t: worked(t, 0, 0, executions_in_flight=1), LATE),

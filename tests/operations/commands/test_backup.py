@@ -51,8 +51,8 @@ def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path):
     kept = path.read_bytes()
 
     assert (refused.code, kept) == (CONFLICT, b"former")
-    assert "--force" in refused.err
-    assert call("backup", "--to", str(path), "--force").code == 0
+    assert "--overwrite" in refused.err
+    assert call("backup", "--to", str(path), "--overwrite").code == 0
 
 
 def test_a_directory_that_is_not_there_is_told(tmp_path: Path):

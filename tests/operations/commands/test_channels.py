@@ -30,7 +30,7 @@ def test_what_it_gets_and_its_url_are_changed(alpha, tmp_path):
     rule = AlertRule.objects.create(tenant=alpha, name="Mine", kind="late_start")
     file = tmp_path / "url"
     file.write_text("https://b.example/x\r\n")
-    words = ("--kinds", "did_not_run", "--rules", str(rule.pk), "--rename", "night")
+    words = ("--kinds", "did_not_run", "--rules", str(rule.pk), "--name", "night")
 
     said = call("channels", "change", "on-call", *words, "--new-url", "--file", str(file), "--json")
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from executions.demo.breaks import Kind
+from executions.loop.clocks import database_now
 from executions.triggering.receiver_requests import address_of, segment
 from tasks.models import Task
 from tasks.revisions import read_definition
@@ -13,6 +16,7 @@ from tests.factories import make_tenant
 from tests.operations.demo_tenant import RECEIVER, allow_receiver
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
+from tests.support.demo import note_break, start_demo
 from tests.support.receiving import deliver, receiving
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +99,39 @@ def test_without_a_demo_tenant_or_a_receiver_there_is_no_sink():
     assert call("demo", "sink").code == 3
     call("demo", "seed", "--receiver", RECEIVER)
     assert call("demo", "sink").code == 3
+
+
+def test_a_break_is_begun_and_reported(monkeypatch, settings):
+    _, up = start_demo(monkeypatch, settings)
+
+    begun = call("demo", "break", "worker", "--detach", "--json")
+    again = call("demo", "break", "scheduler", "--detach")
+    reported = call("demo", "report", "--json")
+
+    assert (begun.code, again.code, reported.code) == (0, 4, 0)
+    assert read_document("demo-break", begun.out)["phase"] == "waits"
+    assert read_document("demo-report", reported.out)["kind"] == "worker"
+    assert len(up.asked) == 2
+
+
+def test_a_break_that_has_lost_something_exits_with_1(monkeypatch, settings):
+    tenant, up = start_demo(monkeypatch, settings)
+    long_ago = database_now().replace(microsecond=0) - timedelta(hours=1)
+    note_break(tenant, Kind.WORKER, long_ago)
+    unknown = call("demo", "report")
+    up.arrived()
+
+    assert (unknown.code, call("demo", "report").code) == (6, 1)
+
+
+def test_without_the_demo_there_is_no_break(monkeypatch, settings):
+    start_demo(monkeypatch, settings)
+    settings.DEMO = False
+
+    said = call("demo", "break", "worker")
+
+    assert (said.code, call("demo", "report").code) == (3, 3)
+    assert "DEMO=true" in said.err
 
 
 def _urls(target: Any) -> list[str]:

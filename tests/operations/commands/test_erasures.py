@@ -37,13 +37,13 @@ def test_one_is_shown(alpha: Tenant):
 def test_the_command_erases_a_task_to_the_end(alpha: Tenant):
     task = make_task(alpha)
 
-    said = call("tasks", "erase", str(task.id), "--reason", "asked for", "--yes", "--json")
+    said = call("tasks", "erase", str(task.id), "--note", "asked for", "--yes", "--json")
 
     assert read_document("tasks-erase", said.out)["status"] == "COMPLETED"
     task.refresh_from_db()
     assert (task.name, task.deleted_at is None) == ("erased", False)
     # Days may have come back from an archive since.
-    again = call("tasks", "erase", str(task.id), "--reason", "once more", "--yes")
+    again = call("tasks", "erase", str(task.id), "--note", "once more", "--yes")
     assert again.code == 0
     assert Erasure.objects.filter(ended_at__isnull=False).count() == 2
 
@@ -51,13 +51,13 @@ def test_the_command_erases_a_task_to_the_end(alpha: Tenant):
 def test_without_a_yes_nothing_is_erased(alpha: Tenant):
     task = make_task(alpha)
 
-    assert call("tasks", "erase", str(task.id), "--reason", "asked for").code == 2
+    assert call("tasks", "erase", str(task.id), "--note", "asked for").code == 2
     assert not Erasure.objects.exists()
 
 
 def test_a_task_of_another_tenant_is_not_found(alpha: Tenant, beta: Tenant):
     task = make_task(alpha)
-    words = ("--reason", "asked for", "--tenant", beta.name, "--yes")
+    words = ("--note", "asked for", "--tenant", beta.name, "--yes")
 
     assert call("tasks", "erase", str(task.id), *words).code == 3
     assert not Erasure.objects.exists()

@@ -16,7 +16,7 @@ def test_events_are_listed_and_continued():
     tenant = make_tenant("Alpha")
     first = read_document("events-list", call("events", "list", "--limit", "1000", "--json").out)
     [subject] = write(tenant.id, "execution.failed")
-    after = ("--after", first["next_after"])
+    after = ("--cursor", first["next_after"])
 
     found = read_document("events-list", call("events", "list", *after, "--json").out)
     said = call("events", "list", *after, "--type", "execution.failed")
@@ -24,5 +24,5 @@ def test_events_are_listed_and_continued():
 
     assert [one["subject_id"] for one in found["events"]] == [str(subject)]
     assert str(subject) in said.out
-    assert "--after" in said.err
+    assert "--cursor" in said.err
     assert read_document("events-list", none.out)["events"] == []

@@ -57,9 +57,10 @@ def test_one_is_created_from_standard_input_and_changed(alpha, monkeypatch):
         ("create", "--type", "task.changed", "--label", "billing"),
         ("create", "--type", "task.changed", "--label", ":billing"),
         ("create", "--type", "task.changed", "--label", "team:" + "x" * 201),
+        ("create", "--type", "task.changed", "--label", "team:a", "team:b"),
         ("create", "--type", "task.changed", "--label", *(f"n{n}:v" for n in range(11))),
         ("redrive", "ID"),
-        ("redrive", "ID", "--since", "2h", "--after", "x"),
+        ("redrive", "ID", "--since", "2h", "--cursor", "x"),
         ("change", "ID"),
     ],
 )

@@ -252,7 +252,7 @@ def test_a_tenant_is_exported_to_a_new_file(alpha: Tenant, tmp_path: Path):
 
 
 def test_a_tenant_is_erased_only_where_its_name_is_repeated(alpha: Tenant):
-    words = ("tenant", "erase", alpha.name, "--reason", "contract ended")
+    words = ("tenant", "erase", alpha.name, "--note", "contract ended")
     assert call(*words, "--confirm", "another").code == 2
     assert Tenant.objects.filter(pk=alpha.pk).exists()
 

@@ -46,10 +46,10 @@ def test_csv_names_the_tenant_on_each_line(alpha: Tenant):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--from", "yesterday"),
-        ("--to", "2026-02-30"),
-        ("--from", "2026-02-02", "--to", "2026-02-01"),
-        ("--from", "2020-01-01", "--to", "2026-01-01"),
+        ("--since", "yesterday"),
+        ("--until", "2026-02-30"),
+        ("--since", "2026-02-02", "--until", "2026-02-01"),
+        ("--since", "2020-01-01", "--until", "2026-01-01"),
     ],
 )
 def test_wrong_days_are_wrong_use(words: tuple[str, ...]):

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("--after", "x"), 2),
+        (("--cursor", "x"), 2),
         (("--since", "soonish"), 2),
         (("--type", "execution.exploded"), 2),
         (("--limit", "0"), 2),

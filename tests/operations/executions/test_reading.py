@@ -53,7 +53,7 @@ def test_list_reads_a_window_of_time(alpha, failed):
     assert _list("--until", "1h") == []
     assert _list("--since", "2020-01-01T00:00:00Z", "--until", "now") != []
     assert call("executions", "list", "--since", "1h", "--until", "2h").code == 2
-    assert call("executions", "list", "--since", "yesterday").code == 2
+    assert call("executions", "list", "--since", "someday").code == 2
 
 
 def test_list_fits_80_columns_and_shows_full_ids_when_asked(alpha):

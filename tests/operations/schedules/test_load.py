@@ -41,7 +41,7 @@ def test_the_document_keeps_its_schema(tasks, resolution):
 def test_destination_label_and_beginning_choose(tasks):
     for words in (("--destination", "nowhere:1"), ("--label", "team:sales")):
         assert call("schedule", "forecast", *words).out.startswith("0 starts of 0 tasks")
-    later = call("schedule", "forecast", "--from", "24h", "--days", "1", "--json")
+    later = call("schedule", "forecast", "--since", "24h", "--days", "1", "--json")
     assert read_document("schedule-forecast", later.out)["starts"] == 6
 
 
@@ -51,7 +51,7 @@ def test_a_partial_forecast_says_so(tasks, monkeypatch):
     assert "0 of 6 tasks are counted" in call("schedule", "forecast").err
 
 
-@pytest.mark.parametrize("words", [("--from", "someday"), ("--tenant", "No")])
+@pytest.mark.parametrize("words", [("--since", "someday"), ("--tenant", "No")])
 def test_wrong_use_of_the_forecast_is_refused(tasks, words):
     assert call("schedule", "forecast", *words).code in (2, 3)
 

@@ -20,8 +20,8 @@ def _run(*words: str) -> str:
 
 def test_a_cron_expression_is_said_in_words_with_its_next_times():
     lines = _run(
-        *("0 8 * * MON-FRI", "--tz", "Europe/Berlin", "--count", "2"),
-        *("--from", "2026-11-20T09:00:00Z"),
+        *("0 8 * * MON-FRI", "--tz", "Europe/Berlin", "--limit", "2"),
+        *("--since", "2026-11-20T09:00:00Z"),
     ).splitlines()
 
     assert lines == [
@@ -33,7 +33,7 @@ def test_a_cron_expression_is_said_in_words_with_its_next_times():
 
 def test_a_change_of_the_clocks_is_pointed_out():
     text = _run(
-        *("30 2 * * *", "--tz", "Europe/Berlin", "--count", "1"), "--from", "2027-03-28T00:00:00Z"
+        *("30 2 * * *", "--tz", "Europe/Berlin", "--limit", "1"), "--since", "2027-03-28T00:00:00Z"
     )
 
     assert "Sun 2027-03-28 03:00:00 +0200" in text
@@ -44,7 +44,7 @@ def test_a_change_of_the_clocks_is_pointed_out():
 def test_plain_words_are_said_back_with_the_expression():
     lines = _run(
         *("last friday of the month 18:00", "--timezone", "Europe/Berlin"),
-        *("--from", "2026-11-20 9:00", "--count", "1"),
+        *("--since", "2026-11-20 9:00", "--limit", "1"),
     ).splitlines()
 
     assert lines == [
@@ -55,7 +55,7 @@ def test_plain_words_are_said_back_with_the_expression():
 
 
 def test_an_interval_is_previewed_too():
-    document = json.loads(_run("PT15M", "--count", "3", "--json"))
+    document = json.loads(_run("PT15M", "--limit", "3", "--json"))
 
     assert document["schema"] == 1
     assert document["text"].startswith("Every 15 minutes")
@@ -68,8 +68,8 @@ def test_an_interval_is_previewed_too():
         (("61 * * * *",), "position 1: '61' is above 59"),
         (("0 0 30 2 *",), "never runs"),
         (("@daily", "--tz", "Mars/Olympus"), "--timezone: "),
-        (("@daily", "--count", "0"), "--count: "),
-        (("@daily", "--from", "someday"), "--from: "),
+        (("@daily", "--limit", "0"), "--limit: "),
+        (("@daily", "--since", "someday"), "--since: "),
         (("every morning",), "EXPRESSION: 'every morning' is not understood"),
         (("PT0S",), "one second"),
     ],
@@ -82,14 +82,14 @@ def test_wrong_use_says_what_is_wrong_and_exits_with_2(words, message):
 
 
 def test_a_short_interval_is_previewed_too():
-    assert _run("15m", "--count", "1").startswith("Every 15 minutes")
+    assert _run("15m", "--limit", "1").startswith("Every 15 minutes")
 
 
 def test_the_policies_of_clock_changes_are_followed():
     def first(gap: str) -> str:
         return _run(
-            *("30 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--dst-gap", gap),
-            *("--from", "2027-03-28T00:00:00Z"),
+            *("30 2 * * *", "--tz", "Europe/Berlin", "--limit", "1", "--dst-gap", gap),
+            *("--since", "2027-03-28T00:00:00Z"),
         )
 
     assert "Sun 2027-03-28 03:00:00 +0200" in first("next_valid")
@@ -100,7 +100,7 @@ def test_start_and_end_bound_what_is_shown():
     document = read_document(
         "schedule-preview",
         _run(
-            *("@daily", "--from", "2026-11-20T00:00:00Z", "--json"),
+            *("@daily", "--since", "2026-11-20T00:00:00Z", "--json"),
             *("--start-at", "2026-11-22T00:00:00Z", "--end-at", "2026-11-23T00:00:00Z"),
         ),
     )
@@ -112,7 +112,7 @@ def test_start_and_end_bound_what_is_shown():
 
 
 def test_the_document_keeps_its_schema():
-    said = _run("30 2 * * *", "--tz", "Europe/Berlin", "--from", "2027-03-28T00:00:00Z", "--json")
+    said = _run("30 2 * * *", "--tz", "Europe/Berlin", "--since", "2027-03-28T00:00:00Z", "--json")
 
     assert len(read_document("schedule-preview", said)["occurrences"]) == 10
 
@@ -121,7 +121,7 @@ def test_the_calendars_of_a_tenant_are_followed(alpha):
     Calendar.objects.create(
         tenant=alpha, name="Holidays", dates=[{"date": "2026-12-25", "name": "Christmas"}]
     )
-    words = ("0 8 * * *", "--from", "2026-12-24T12:00:00Z", "--count", "2")
+    words = ("0 8 * * *", "--since", "2026-12-24T12:00:00Z", "--limit", "2")
 
     said = call("schedule", "preview", *words, "--calendar", "Holidays")
 
@@ -135,8 +135,8 @@ def test_the_last_working_day_is_shown():
     found = read_document(
         "schedule-preview",
         _run(
-            *("0 9 * * *", "--working-day", "-1", "--count", "2"),
-            *("--from", "2026-11-01T00:00:00Z", "--json"),
+            *("0 9 * * *", "--working-day", "-1", "--limit", "2"),
+            *("--since", "2026-11-01T00:00:00Z", "--json"),
         ),
     )["occurrences"]
 

@@ -17,7 +17,7 @@ from tests.support.command_documents import read_document
 
 pytestmark = pytest.mark.django_db
 
-RANGE = ("--from", format_instant(HOUR.start), "--to", format_instant(HOUR.end))
+RANGE = ("--since", format_instant(HOUR.start), "--until", format_instant(HOUR.end))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_one_after_the_other(task: Task):
 
 
 def test_the_range_may_be_told_as_an_age(task: Task):
-    said = call("tasks", "backfill", str(task.id), "--from", "2h", "--dry-run", "--json")
+    said = call("tasks", "backfill", str(task.id), "--since", "2h", "--dry-run", "--json")
 
     assert read_document("tasks-backfill", said.out)["plan"]["count"] in (120, 121)
 
@@ -108,10 +108,10 @@ def test_the_range_may_be_told_as_an_age(task: Task):
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (("--from", "yesterday"), "--from"),
-        (("--from", "2h", "--to", "3h"), "--to"),
-        (("--from", "2h", "--max-parallel", "0"), "--max-parallel"),
-        (("--from", "2h", "--max-parallel", "2", "--overlap", "queue_all"), "--max-parallel"),
+        (("--since", "in a fog"), "--since"),
+        (("--since", "2h", "--until", "3h"), "--until"),
+        (("--since", "2h", "--max-parallel", "0"), "--max-parallel"),
+        (("--since", "2h", "--max-parallel", "2", "--overlap", "queue_all"), "--max-parallel"),
     ],
 )
 def test_what_cannot_be_is_said_of_its_option(task: Task, words: tuple[str, ...], option: str):

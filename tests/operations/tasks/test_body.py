@@ -89,6 +89,8 @@ def test_any_other_field_is_set_by_its_path():
         (("--in", "soon"), "--in: "),
         (("--at", "someday"), "--at: "),
         (("--when", "every morning"), "--when: "),
+        (("--when", "every day at 9", "--timezone", "Mars/Olympus"), "--timezone: "),
+        (("--at", "tomorrow 9:00", "--timezone", "Mars/Olympus"), "--timezone: "),
     ],
 )
 @pytest.mark.django_db

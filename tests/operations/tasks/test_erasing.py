@@ -18,7 +18,7 @@ def test_what_still_runs_is_said_and_left_to_the_system_worker(alpha: Tenant):
     (row,) = release()
     transitions.mark_running([(row.id, row.token, "w", database_now())])
 
-    said = call("tasks", "erase", str(task.id), "--reason", "asked for", "--yes")
+    said = call("tasks", "erase", str(task.id), "--note", "asked for", "--yes")
 
     assert said.code == 0
     assert said.out.startswith("RUNNING")
@@ -29,7 +29,7 @@ def test_a_deleted_task_is_found_by_the_end_of_its_id(alpha: Tenant):
     task = make_task(alpha)
     assert call("tasks", "delete", str(task.id), "--yes").code == 0
 
-    words = ("--reason", "asked for", "--tenant", alpha.name, "--yes")
+    words = ("--note", "asked for", "--tenant", alpha.name, "--yes")
     said = call("tasks", "erase", str(task.id)[-12:], *words)
 
     assert said.code == 0

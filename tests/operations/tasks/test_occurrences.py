@@ -15,8 +15,8 @@ def test_the_ledger_is_printed_as_a_table_and_as_json(alpha: Tenant):
     prepare()
     first = executions_of(task)[0]
 
-    said = call("tasks", "occurrences", str(task.id), "--from", "1m", "--limit", "30")
-    printed = call("tasks", "occurrences", str(task.id), "--from", "1m", "--json", "--limit", "30")
+    said = call("tasks", "occurrences", str(task.id), "--since", "1m", "--limit", "30")
+    printed = call("tasks", "occurrences", str(task.id), "--since", "1m", "--json", "--limit", "30")
 
     document = read_document("tasks-occurrences", printed.out)
     assert document["occurrences"][0]["execution_id"] == str(first.id)
@@ -28,7 +28,7 @@ def test_the_ledger_is_printed_as_a_table_and_as_json(alpha: Tenant):
 
 def test_a_cursor_goes_on(alpha: Tenant):
     task = make_task(alpha, every_second())
-    words = ("tasks", "occurrences", str(task.id), "--to", "1h", "--limit", "5", "--json")
+    words = ("tasks", "occurrences", str(task.id), "--until", "1h", "--limit", "5", "--json")
 
     first = read_document("tasks-occurrences", call(*words).out)
     cursor = first["pagination"]["next_cursor"]
@@ -38,7 +38,7 @@ def test_a_cursor_goes_on(alpha: Tenant):
 
 
 @pytest.mark.parametrize(
-    "words", [("--limit", "0"), ("--from", "soon"), ("--to", "later"), ("--cursor", "x")]
+    "words", [("--limit", "0"), ("--since", "soon"), ("--until", "later"), ("--cursor", "x")]
 )
 def test_wrong_use_is_refused(alpha: Tenant, words: tuple[str, ...]):
     task = make_task(alpha, daily())

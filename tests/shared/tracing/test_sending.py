@@ -84,7 +84,14 @@ def test_a_full_queue_drops_what_comes_and_makes_nothing_wait():
     assert sending.read_counts() == {"sent": 1024, "dropped": 88}
 
 
-@pytest.mark.parametrize("fault", ["refused", "raised", "not connected"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "refused",
+        pytest.param("raised", marks=pytest.mark.logs("spans.not_sent", count=1)),
+        pytest.param("not connected", marks=pytest.mark.logs("spans.cannot_be_sent")),
+    ],
+)
 @pytest.mark.logs("spans.dropped")
 def test_what_the_receiver_does_not_take_is_dropped(fault: str):
     def connect() -> sending.Send:

@@ -131,6 +131,8 @@ def test_a_random_delay_becomes_jitter():
     assert entry.schedule["jitter_seconds"] == 45 * 60
     assert "up to 45 min" in entry.notes[0]
     assert "0 to 1440" in _refusal("RANDOM_DELAY=much\n")
+    # Python reads no number of so many digits.
+    assert "0 to 1440" in _refusal(f"RANDOM_DELAY={'9' * 5000}\n")
 
 
 @pytest.mark.parametrize(
@@ -275,6 +277,23 @@ def test_an_anacrontab_is_named_line_by_line():
     )
 
     assert [isinstance(job, Refused) and "anacron" in job.reason for job in jobs] == [True, True]
+
+
+def test_a_long_word_is_read_in_one_pass():
+    """With a second repeat in the pattern of anacron this line takes minutes."""
+    assert "words" in _refusal(f"1 1 {'a' * 400_000}\n")
+
+
+def test_a_job_has_at_most_a_hundred_variables():
+    names = [f"N{number}" for number in range(101)]
+    text = "".join(f"{name}=1\n" for name in names) + "N0=2\n0 1 * * * a\n"
+
+    refused, entry = parse_crontab(text, system=False)
+
+    assert isinstance(refused, Refused)
+    assert (refused.line, "At most 100 variables" in refused.reason) == (101, True)
+    assert isinstance(entry, Entry)
+    assert entry.environment == {**dict.fromkeys(names[:100], "1"), "N0": "2"}
 
 
 def test_a_line_keeps_its_identity_wherever_it_stands():

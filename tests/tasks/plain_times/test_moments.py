@@ -64,6 +64,7 @@ def test_without_a_direction_of_its_own_a_text_follows_the_callers(text, ahead, 
         ("December 1st, 2026 at 9pm", "2026-12-01 21:00"),
         ("until 2026-12-01", "2026-12-01 00:00"),
         ("2026-12-01T09:00:00Z", "2026-12-01 10:00"),
+        ("until 2026-12-01T09:00:00Z", "2026-12-01 10:00"),
         ("2026-12-01 9:00 America/New_York", "2026-12-01 15:00"),
     ],
 )
@@ -84,8 +85,16 @@ def test_a_text_with_a_direction_means_one_instant(text, local, ahead):
         ("2300-01-01", "There is no day"),
         ("30 february", "Month 2 has no day 30"),
         ("99999999d", "further than can be counted"),
+        ("in 400000 weeks", "outside of the years 1970 to 2199"),
+        ("9999-12-31T23:59:59Z", "outside of the years 1970 to 2199"),
+        ("0001-01-01T00:00:00Z", "outside of the years 1970 to 2199"),
         ("2026-13-01T00:00:00Z", "no such date"),
         ("2026-12-01T09:00:00", "RFC 3339"),
+        ("٣ hours ago", "is not understood"),
+        ("monday ٩:00", "is not understood"),
+        ("２０２６-12-01", "is not understood"),
+        ("завтра 9:00", "is not understood"),
+        ("monday\x00 9:00", "is not understood"),
     ],
 )
 def test_what_is_no_moment_is_refused_with_a_reason(text, problem):
@@ -116,6 +125,22 @@ def test_a_local_time_that_is_skipped_or_repeated_is_told_and_not_guessed(text, 
     for word in sentence.removesuffix(".").split():
         if word.startswith("20") and "T" in word:
             assert read(word)
+
+
+def test_an_end_is_the_first_such_moment_behind_its_begin():
+    begin = datetime(2027, 3, 1, 8, tzinfo=UTC)
+
+    def end(text: str) -> str:
+        found = read_moment(text, now=NOW, zone=BERLIN, ahead=True, after=begin)
+        return found.astimezone(BERLIN.info).strftime("%Y-%m-%d %H:%M")
+
+    assert end("monday 8:00") == "2027-03-08 08:00"
+    assert end("friday") == "2027-03-05 00:00"
+    assert end("18:00") == "2027-03-01 18:00"
+    assert end("1 february") == "2028-02-01 00:00"
+    # A direction of its own counts from now.
+    assert end("next friday") == "2026-11-27 00:00"
+    assert end("tomorrow") == "2026-11-21 00:00"
 
 
 def test_a_day_whose_midnight_is_skipped_begins_behind_it():

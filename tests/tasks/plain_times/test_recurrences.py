@@ -38,6 +38,9 @@ CRON = {
     "every 15 minutes on weekdays": "*/15 * * * 1-5",
     "every hour at 15 minutes past": "15 * * * *",
     "every hour at :15": "15 * * * *",
+    "every 2 hours at 15 minutes past": "15 */2 * * *",
+    "every hour at 15 minutes past and 45 minutes past": "15,45 * * * *",
+    "every 15m": "*/15 * * * *",
     "15 and 45 minutes past every hour": "15,45 * * * *",
     "first day of the month at 6": "0 6 1 * *",
     "last day of every month at 23:00": "0 23 L * *",
@@ -51,11 +54,20 @@ CRON = {
     "second tuesday of january and july at 7": "0 7 * 1,7 2#2",
     "every second friday of the month at 9": "0 9 * * 5#2",
     "first day of the quarter at 6": "0 6 1 1,4,7,10 *",
+    "last day of the quarter at 6": "0 6 L 3,6,9,12 *",
+    "last friday of every quarter at 6": "0 6 * 3,6,9,12 5L",
+    "first weekday of the quarter at 6": "0 6 1W 1,4,7,10 *",
     "every 3 months on the 1st at 6": "0 6 1 1,4,7,10 *",
     "every 24 december at 18:00": "0 18 24 12 *",
     "every december 24 at 18:00": "0 18 24 12 *",
     "yearly on 24 december at 18:00": "0 18 24 12 *",
     "every day at 9 in january and june": "0 9 * 1,6 *",
+    "24 december and 24 june at 9": "0 9 24 6,12 *",
+    "1 january and 15 january at 9": "0 9 1,15 1 *",
+    "every monday at 9 and every friday at 9": "0 9 * * 1,5",
+    "every monday of the month at 9": "0 9 * * 1",
+    "every day at 9am and 10 pm": "0 9,22 * * *",
+    "every day at noon and 5pm": "0 12,17 * * *",
 }
 WORDS_BACK = [
     *CRON,
@@ -83,7 +95,12 @@ def test_words_become_a_cron_expression(text, cron):
         ),
         ("every 7 minutes", {"every": "PT7M"}),
         ("every 1 hour 30 minutes", {"every": "PT1H30M"}),
+        (
+            "last working day of the quarter at 6",
+            {"cron_expression": "0 6 * 3,6,9,12 *", "working_day": -1},
+        ),
         ("every 2 weeks", {"every": "P14D"}),
+        ("every 1h30m", {"every": "PT1H30M"}),
         (
             "every 15 minutes from 2026-12-01 8:07 until 2027-01-01",
             {
@@ -95,6 +112,18 @@ def test_words_become_a_cron_expression(text, cron):
         (
             "every weekday at 9 until 2027-01-01",
             {"cron_expression": "0 9 * * 1-5", "end_at": "2026-12-31T23:00:00.000Z"},
+        ),
+        (
+            "every day at 9 till 2026-12-31T00:00:00+02:00",
+            {"cron_expression": "0 9 * * *", "end_at": "2026-12-30T22:00:00.000Z"},
+        ),
+        (
+            "every 2 hours until friday 18:00, from monday 9:00",
+            {
+                "every": "PT2H",
+                "start_at": "2026-11-23T08:00:00.000Z",
+                "end_at": "2026-11-27T17:00:00.000Z",
+            },
         ),
     ],
 )
@@ -151,6 +180,27 @@ def _meaning(fields: dict) -> tuple:
         ("32nd of the month at 9", "1 to 31"),
         ("every 5 months on the 1st at 9", "2, 3, 4 or 6"),
         ("75 minutes past the hour", "no minute 75"),
+        ("every 30 minutes at :15", "with every hour"),
+        ("every 2 days at :15", "with every hour"),
+        ("every 5 minutes every 10 minutes", "has one rate"),
+        ("every month on monday at 9", "no day of the month"),
+        ("every 3 months on monday at 9", "no day of the month"),
+        ("every 3 months in january on the 1st at 9", "not both"),
+        ("in january every 3 months on the 1st at 9", "not both"),
+        ("second quarter 17:00", "is not understood"),
+        ("first and last day of the quarter at 6", "one day of the quarter"),
+        ("every monday of the quarter at 6", "one day of the quarter"),
+        ("31st of the quarter at 6", "one day of the quarter"),
+        ("fifth friday of the quarter at 6", "one day of the quarter"),
+        (
+            "first working day of the month and last working day of the month at 6",
+            "of working days and weekdays give one",
+        ),
+        ("every day at 9 and 10 pm", "Write am or pm behind each time"),
+        ("every day at 9:30 and 10:30 pm", "Write am or pm behind each time"),
+        ("every day at 9 and", "from 'and' on"),
+        ("every day at 9 until", "from 'until' on"),
+        ("every day at 9 from monday until friday from tuesday", "from 'from tuesday' on"),
     ],
 )
 def test_what_is_no_schedule_is_refused_with_a_reason(text, problem):
@@ -158,6 +208,24 @@ def test_what_is_no_schedule_is_refused_with_a_reason(text, problem):
         read(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every monday at 9 and every friday at 17",
+        "at 9 on monday and at 17 on friday",
+        "24 december and 1 january at 9",
+        "january 1 and july 15 at 9",
+        "first monday of january and third friday of july at 9",
+        "every monday in january and every friday in july at 9",
+        "every monday at 9 in january and at 10 in july",
+    ],
+)
+def test_days_with_times_of_their_own_are_refused_and_not_multiplied(text):
+    with pytest.raises(PlainTimeError, match="every time on every day"):
+        read(text)
+
+
 def test_every_example_makes_a_schedule_that_the_product_accepts():
     for example in EXAMPLES:
-        assert parse("RECURRING", {**read(example), "timezone": "UTC"}, anchor=NOW)
+        spec = parse("RECURRING", {**read(example), "timezone": "UTC"}, anchor=NOW)
+        assert next(spec.walk(NOW)).at > NOW

@@ -23,6 +23,11 @@ def test_times_become_the_first_fields(times, cron):
     assert times.cron() == cron
 
 
+def test_minutes_past_the_hour_keep_to_a_rate_of_hours():
+    assert TimesOfDay(set(), [15]).cron(every_hours=2) == "15 */2"
+    assert TimesOfDay({Clock(9, 0)}, [15]).cron() == "15 9"
+
+
 @pytest.mark.parametrize(
     ("times", "problem"),
     [

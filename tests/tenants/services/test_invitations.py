@@ -286,3 +286,12 @@ def test_what_became_of_the_message_is_noted(alpha):
     offer.refresh_from_db()
     assert offer.sent_at is not None
     assert offer.mail_error == ""
+
+
+@pytest.mark.logs("invitation.not_counted")
+def test_a_message_of_the_operator_goes_out_uncounted_while_redis_is_away(alpha, monkeypatch):
+    made = invite(alpha)
+    monkeypatch.setattr(windowed_counts, "client", closed_redis)
+
+    assert invitations.may_send(made)
+    invitations.count_sent(made)

@@ -14,6 +14,7 @@ from shared.exceptions import (
     QuotaExceeded,
     VersionMismatch,
 )
+from tenants import list_queries
 from tenants.models import Membership, SavedView, Tenant
 from tenants.services import saved_views
 from tenants.services.saved_views import (
@@ -133,11 +134,22 @@ def test_the_number_of_views_is_limited(alpha, ada, whose, monkeypatch):
         {"name": "a\u202eb"},
         {"query": "q=" + "x" * 2000},
         {"query": "q=\x00"},
+        {"query": "q=\ud800"},
     ],
 )
 def test_what_cannot_be_kept_is_refused(alpha, given):
     with pytest.raises(InvalidInput):
         make(alpha, **given)
+
+
+def test_a_query_that_is_too_long_is_refused_unread(alpha, monkeypatch):
+    read: list[str] = []
+    monkeypatch.setattr(list_queries, "read", lambda of, query: read.append(query))
+
+    with pytest.raises(InvalidInput):
+        make(alpha, query="&".join(f"n{number}=1" for number in range(1000)))
+
+    assert not read
 
 
 def test_views_go_with_their_member(alpha, ada):

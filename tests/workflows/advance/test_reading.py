@@ -7,13 +7,14 @@ from uuid import UUID
 
 import pytest
 
+from executions.loop.clocks import database_now
 from shared.ids import new_id
 from tenants.models import Tenant
 from tests.factories import make_tenant
 from tests.support.workflow_steps import claim, end, run_step
 from tests.support.workflows import begin_run, calls, go_on, make_workflow
 from workflows.advance import reading
-from workflows.advance.records import RunRow
+from workflows.advance.records import RunRow, Told
 from workflows.plan import Plan, plan_of
 from workflows.sealed import open_output
 
@@ -134,3 +135,14 @@ def test_what_steps_wait_for_is_found_by_run_and_step(tenant: Tenant):
     assert [wait.kind for wait in found[1]] == ["delay"]
     assert sorted(wait.kind for wait in found[2]) == ["approval", "deadline"]
     assert 0 not in found
+
+
+@pytest.mark.logs("signal.unreadable")
+def test_a_signal_that_no_key_opens_brings_nothing(tenant: Tenant, monkeypatch: pytest.MonkeyPatch):
+    signal = new_id()
+    stored = [(signal, tenant.id, b"sealed")]
+    monkeypatch.setattr(reading, "rows", lambda name, asked: stored)
+
+    told = Told(new_id(), "signal", None, None, None, signal, None, database_now())
+
+    assert reading.signals([told]) == {}

@@ -1,0 +1,1 @@
+"""Calendar feeds over the API."""
