@@ -186,7 +186,7 @@ OF_INSTALLATION = {
     "completion": "words of all commands; it reads no data",
     "restore": "the database",
     **{f"config {verb}": "settings of the deployment" for verb in ("show", "docs")},
-    **{f"demo {verb}": "a tenant of its own" for verb in ("seed", "sink", "reset")},
+    **{f"demo {verb}": "a tenant of its own" for verb in ("seed", "sink", "reset", "break", "report")},
     "doctor": "the machinery",
     "down": "the processes",
     "events export": "a directory with the events of all tenants",

@@ -110,6 +110,8 @@ class Plans:
                 "time_checks",
                 "timing_targets",
                 "alert_rules",
+                "maintenance_windows",
+                "month_reads",
                 "task_reads",
             )
             for name, text in load(stage).items()

@@ -93,7 +93,8 @@ def test_late_starts_are_judged_by_the_few_definitions_that_have_targets(
 
 def test_targets_are_counted_and_read_by_their_keys(plans: Any, much_waits: None):
     now = database_now()
-    ends = [Ended(one.id, one.tenant_id, one.task_id, now) for one in Execution.objects.all()[:100]]
+    waiting = Execution.objects.filter(status="PENDING")
+    ends = [Ended(one.id, one.tenant_id, one.task_id, now) for one in waiting[:100]]
     others = [new_id() for _ in range(40)]
     days = [now.date() - timedelta(days=number) for number in range(30)]
     counts = {"starts": 1, "late": 1, "runs": 1, "long": 1}
