@@ -15,6 +15,8 @@ from shared.process_sight import is_hidden
 THEMES = ("system", "light", "dark")
 #: The entries that fit into a phone's bar; the others unfold from it.
 ON_A_PHONE = frozenset({"overview", "tasks", "executions", "dead_letters", "alerts"})
+#: Entries that begin a group of the navigation: work, repairs, where it runs, figures, the rest.
+_BEGINS = frozenset({"dead_letters", "destinations", "usage", "system"})
 #: The badge of the dead letters counts no further.
 _BADGE_LIMIT = 99
 #: How the names of the pages begin that *Settings* leads to.
@@ -104,6 +106,7 @@ def _places(request: HttpRequest) -> list[dict[str, Any]]:
             "here": _belongs(here or "", place.name),
             "badge": _open_letters(request) if place.name == "dead_letters" else "",
             "on_a_phone": place.name in ON_A_PHONE,
+            "begins": place.name in _BEGINS,
         }
         for place in seen_places()
     ]

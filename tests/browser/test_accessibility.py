@@ -90,6 +90,8 @@ RARE_PAGES = {
     "channel-new": "/settings/channels/new",
     "channels": "/settings/channels",
     "concurrency-keys": "/concurrency-keys",
+    "calendar-feed-new": "/calendar/feeds/new",
+    "calendar-feeds": "/calendar/feeds",
     "encryption-keys": "/settings/encryption-keys",
     "erasures": "/erasures",
     "event-webhook-new": "/settings/event-subscriptions/new",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
@@ -193,6 +194,37 @@ def test_the_palette_finds_tasks_ids_pages_and_actions_by_keys_alone(
     page.keyboard.insert_text(task["id"])
     page.keyboard.press("Enter")
     expect(heading).to_be_visible()
+
+
+def test_the_palette_acts_on_the_page_of_one_row_opens_tabs_and_sorts(
+    console: Console, page: Page
+) -> None:
+    at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
+    task = console.create_task("Calls a host", "/ok", schedule=at)
+    host = quote(task["target"]["url"].split("/")[2])
+    page.goto(f"/destinations/{host}")
+    _is_at_work(page)
+
+    page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.type("pause it")
+    expect(page.locator('#palette [aria-selected="true"]')).to_contain_text("Pause it")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile("/pauses"))
+
+    # A tab of a page, by its name; then a column of a list, which it sorts.
+    page.goto(f"/tasks/{task['id']}")
+    _is_at_work(page)
+    page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.type("statistics")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/statistics"))
+    press_together(page, "ge", re.compile("/executions$"))
+    _is_at_work(page)
+    page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.type("sort by dur")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("ordering=-duration"))
 
 
 def test_keys_move_select_and_act_in_a_list(console: Console, page: Page) -> None:

@@ -55,6 +55,20 @@ def test_a_distance_is_said_in_words(seconds, text):
     assert console.distance(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("signature", "text"),
+    [
+        ("http_status:503", "HTTP 503"),
+        ("http_status", "Http status"),
+        ("timeout_total", "Timeout total"),
+        ("handler_failed:ValueError", "Handler failed: ValueError"),
+        ("", ""),
+    ],
+)
+def test_a_cause_is_said_in_words(signature, text):
+    assert console.cause(signature) == text
+
+
 def test_an_age_says_where_the_script_goes_on():
     assert "data-ago" in console.ago(timezone.now() - timedelta(hours=2))
 
