@@ -29,7 +29,9 @@ def add_month_options(parser: CommandParser) -> None:
     parser.add_argument(
         "month", nargs="?", metavar="YYYY-MM", help="a year before or after this one at most (this)"
     )
-    parser.add_argument("--timezone", default="UTC", help="whose clock decides the days (UTC)")
+    parser.add_argument(
+        "--timezone", default="UTC", metavar="ZONE", help="whose clock decides the days (UTC)"
+    )
     parser.add_argument(
         "--filter",
         metavar="TEXT",
