@@ -14,10 +14,9 @@ from insight.month.days import month_of, narrowing, present_month, present_runs
 from insight.month.local_days import chosen_month, days_from, read_month
 from insight.month.runs import runs_of_days
 from insight.statistics.usage import read_day
-from operations.finding import filter_option
+from operations.finding import filter_option, zone_option
 from operations.tenancy import chosen_tenant
 from shared.commands import PunctualCommand, shown, table, wrong_use
-from tasks.schedules.zones import UnknownZone, Zone, find_zone
 
 #: Lines of the coming runs of a day.
 MOST_RUNS = 500
@@ -29,7 +28,9 @@ def add_month_options(parser: CommandParser) -> None:
     parser.add_argument(
         "month", nargs="?", metavar="YYYY-MM", help="a year before or after this one at most (this)"
     )
-    parser.add_argument("--timezone", default="UTC", help="whose clock decides the days (UTC)")
+    parser.add_argument(
+        "--timezone", default="UTC", metavar="ZONE", help="whose clock decides the days (UTC)"
+    )
     parser.add_argument(
         "--filter",
         metavar="TEXT",
@@ -42,7 +43,7 @@ def add_month_options(parser: CommandParser) -> None:
 def show_month(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """Print the days, and the coming runs of one of them."""
     tenant, now = chosen_tenant(options["tenant"]), database_now()
-    zone = _zone(options["timezone"])
+    zone = zone_option(options["timezone"])
     wanted = filter_option(options["filter"], TASKS)
     month = _read("YYYY-MM", options["month"], read_month)
     day = _read("--day", options["day"], read_day)
@@ -60,13 +61,6 @@ def show_month(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         command.note(f"{document['tasks_paused']} paused tasks are not counted.")
     if document["runs"] is not None and not document["runs"]["complete"]:
         command.note("The list of the day is cut; --filter shows the others.")
-
-
-def _zone(name: str) -> Zone:
-    try:
-        return find_zone(name)
-    except UnknownZone as error:
-        raise wrong_use("--timezone", str(error)) from error
 
 
 def _read(name: str, text: str | None, read: Any) -> date | None:

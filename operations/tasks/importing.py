@@ -17,6 +17,7 @@ from executions.changes.importing import Action, Planned, Source, import_crontab
 from executions.loop.clocks import database_now
 from insight.presentation.import_plan import count_actions, present_plan
 from operations.files import read_text
+from operations.finding import zone_option
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.commands import FAILED, PARTIAL, PunctualCommand, shown, wrong_use
@@ -24,7 +25,6 @@ from shared.exceptions import InvalidInput
 from tasks.calendars import limits_of
 from tasks.editing import spec_of
 from tasks.importers.crontab import is_system_path, parse_crontab
-from tasks.schedules.zones import find_zone
 from tenants.models import Tenant
 
 _MARKS = {Action.NEW: "+", Action.UNCHANGED: "=", Action.REFUSED: "!"}
@@ -54,7 +54,7 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     system = options["system"]
     if system is None:
         system = is_system_path(PurePath(path))
-    zone = _zone(options["timezone"] or "UTC")
+    zone = zone_option(options["timezone"]).name
     jobs = parse_crontab(text, system=system, timezone=zone)
     tenant = chosen_tenant(options["tenant"])
     source = Source(path, options["url"], limits_of(tenant.id))
@@ -86,13 +86,6 @@ def _conclude(command: PunctualCommand, plan: list[Planned], options: Mapping[st
         )
     if counts[Action.REFUSED]:
         command.leave(PARTIAL if len(plan) > counts[Action.REFUSED] else FAILED)
-
-
-def _zone(name: str) -> str:
-    try:
-        return find_zone(name).name
-    except ValueError as error:
-        raise wrong_use("--timezone", str(error)) from error
 
 
 def _plan_lines(item: Planned) -> Iterator[str]:

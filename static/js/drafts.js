@@ -90,7 +90,10 @@ export function keepDrafts(form) {
     if (fields === first && !isAnswer) sessionStorage.removeItem(key);
     else write(key, JSON.stringify({ at: Date.now(), fields: JSON.parse(fields) }));
   });
-  form.addEventListener("submit", () => write(SENT, key));
+  // Behind all others that may keep it back: one that is not sent leaves its draft.
+  window.addEventListener("submit", (event) => {
+    if (event.target === form && !event.defaultPrevented) write(SENT, key);
+  });
 }
 
 function forget(isOver) {

@@ -89,6 +89,8 @@ def test_a_new_task_outlives_the_servers_absence_and_the_end_of_the_session(
     expect(page.locator("#task-form [role=alert]")).to_contain_text("session has ended")
     assert "of-nobody" not in page.evaluate(STORES)
     assert "Typed in vain?" in page.evaluate(STORES)
+    # Not sent: the draft is still there on any other page, too.
+    assert "draft-sent" not in page.evaluate(STORES)
 
     page.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gave
     page.locator("#save").click()

@@ -83,7 +83,9 @@ def _add_create_options(parser: CommandParser) -> None:
         metavar="TEXT",
         help="only tasks that match a text of the filter language: 'label:team:billing'",
     )
-    parser.add_argument("--timezone", default="UTC", help="whose clock decides the days (UTC)")
+    parser.add_argument(
+        "--timezone", default="UTC", metavar="ZONE", help="whose clock decides the days (UTC)"
+    )
     _add_tenant(parser)
 
 
