@@ -208,8 +208,8 @@ def _whose_task_matches(
         tasks = tasks.filter(tenant_id=scope.tenant_id)
     if all(term.negated for term in terms):
         unwanted = (_any(term, scope, conditions[str(term.key)]) for term in terms)
-        return rows.exclude(task_id__in=_few(tasks.filter(reduce(or_, unwanted))))
-    return rows.filter(task_id__in=_few(_matching(tasks, terms, scope, conditions)))
+        return rows.exclude(Q(task_id__in=_few(tasks.filter(reduce(or_, unwanted)))))
+    return rows.filter(Q(task_id__in=_few(_matching(tasks, terms, scope, conditions))))
 
 
 def _few(tasks: TaskQuerySet) -> Any:
