@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.utils import timezone
+from django.utils import dateformat, timezone
 
 _FORMS = {
     "seconds": "%Y-%m-%d %H:%M:%S",
@@ -95,6 +95,16 @@ def time_of_day(moment: datetime) -> str:
 def weekday_text(moment: datetime) -> str:
     """Return ``Sun 03-29`` on the reader's clock."""
     return local_time(moment).strftime("%a %m-%d")
+
+
+def day_text(day: date, form: str = "Y-m-d") -> str:
+    """Return a day, which is no moment and has no zone, in the form of Django's ``date``.
+
+    Raise TypeError for a moment: its day depends on the reader's clock.
+    """
+    if isinstance(day, datetime):
+        raise TypeError("A moment is no day.")
+    return dateformat.format(day, form)
 
 
 def field_text(moment: datetime, zone: tzinfo | None = None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Any, cast
 
 from django import template
@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from shared.clock_text import beside_text, digits, zone_label, zone_of
+from shared.clock_text import beside_text, day_text, digits, zone_label, zone_of
 from shared.duration_words import duration_text
 from shared.instants import format_instant, parse_instant
 from tasks.definition import plain_pool
@@ -85,6 +85,12 @@ def countdown(moment: datetime | str) -> SafeString:
 def iso(moment: datetime) -> str:
     """Show a moment as programs and commands read it."""
     return format_instant(moment)
+
+
+@register.filter
+def day(value: date, form: str) -> str:
+    """Show a day that is no moment, in the form of Django's ``date``."""
+    return day_text(value, form)
 
 
 @register.filter

@@ -44,6 +44,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         try:
             return refuse(request, *_BROKEN)
         # What broke the page may break the frame as well: the plain one needs nothing.
-        except Exception:
-            log.exception("console.frame_of_error", extra={"path": request.path})
+        except Exception as error:
+            told = {"path": request.path, "reason": type(error).__name__}
+            log.error("console.frame_of_error", extra=told)
     return render(None, "500.html", {"trace_id": trace_id_of(request)}, status=500)

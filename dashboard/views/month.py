@@ -22,6 +22,7 @@ from insight.filter_language.fields import EXECUTIONS, TASKS
 from insight.month.days import Month, MonthDay, month_of, narrowing
 from insight.month.local_days import chosen_month, days_from
 from insight.month.runs import MOST_A_DAY, MOST_TASKS, Runs, runs_of_days
+from shared.clock_text import day_text
 from shared.instants import format_instant
 from tasks.schedules.zones import Zone, find_zone, zone_names
 from tenants.choices import Role
@@ -145,7 +146,7 @@ def _cell(
     chosen: date | None,
 ) -> Cell:
     level = -(-(one.coming or 0) * _LEVELS // most) if most else 0
-    day = one.day.isoformat()
+    day = day_text(one.day)
     coming = links.to("dashboard:forecast_month", month=f"{found.first:%Y-%m}", day=day)
     return Cell(
         shown=one,

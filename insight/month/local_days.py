@@ -40,7 +40,7 @@ def days_of_month(first: date, zone: Zone) -> list[LocalDay]:
 
 
 def moved(first: date, months: int) -> date:
-    """Return the first day of the month so many months after another first day."""
+    """Return the first day of the month that lies a number of months after another first day."""
     number = first.year * _YEAR + first.month - 1 + months
     return date(number // _YEAR, number % _YEAR + 1, 1)
 

@@ -112,6 +112,13 @@ EVENTS = (
         ("reason",),
     ),
     LogEvent(
+        "console.frame_of_error",
+        "error",
+        "A page has failed, and so has the frame for its words: a plain page was shown.",
+        "Report it, with the error of the same trace.",
+        ("path", "reason"),
+    ),
+    LogEvent(
         "page.without_server",
         "warning",
         "A page could not be shown, because a server is away.",

@@ -31,7 +31,7 @@ FILTER_LENGTH = 2000
 _KIND = "calendar_feed"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _NOTED_EVERY = timedelta(hours=1)
-#: What is told of a link that does not work, whatever the reason.
+#: What is told of a link that does not work, for any reason.
 GONE = "There is no such calendar feed: it was revoked, or its member has left."
 
 

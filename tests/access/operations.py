@@ -30,8 +30,7 @@ _NEW_FLOW = {"name": "new", "steps": [{"key": "a", "kind": "approval"}]}
 _DRY = {"dry_run": True}
 _KEY = {"name": "made", "scopes": ["read"]}
 _PUSH = {"endpoint": ENDPOINT, "keys": PUSH_KEYS}
-#: In place of a member's number, which only the world knows.
-_MEMBER = {"member": "{member}"}
+_MEMBER = {"member": "{member}"}  # Only the world knows its number.
 #: Around whenever the world was made.
 _ALWAYS = {"since": "2020-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z"}
 _YESTERDAY = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
@@ -45,8 +44,7 @@ class Operation:
     call: str
     needs: frozenset[str]
     body: Any = None
-    #: Only an owner's key may make it.
-    owner: bool = False
+    owner: bool = False  #: Only an owner's key may make it.
     #: A key that expires may not make it.
     not_by_expiring: bool = False
     #: The answer to another tenant's key; None: as to the tenant's own keys, about Beta's rows.
@@ -594,13 +592,9 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
 )
 
+_SENT = {"heartbeat": {"progress": {"n": 1}}, "complete": {}, "fail": {"error": "x"}, "release": {}}
 #: What the execution's own token allows, and nothing else does.
 BY_TOKEN: tuple[Operation, ...] = tuple(
     _op(f"{verb}_execution", f"POST /v1/executions/{{running_id}}/{verb}", body=sent)
-    for verb, sent in (
-        ("heartbeat", {"progress": {"n": 1}}),
-        ("complete", {}),
-        ("fail", {"error": "x"}),
-        ("release", {}),
-    )
+    for verb, sent in _SENT.items()
 )

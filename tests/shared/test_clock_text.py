@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from django.utils import timezone
@@ -11,6 +11,7 @@ from shared.clock_text import (
     beside,
     beside_text,
     clock_text,
+    day_text,
     digits,
     field_text,
     minute_text,
@@ -78,3 +79,10 @@ def test_the_ends_of_the_calendar_are_written_in_utc_where_a_clock_has_no_date_f
         assert clock_text(last) == "9999-12-31 23:59:00 UTC"
         assert clock_text(datetime(9999, 12, 31, 12, tzinfo=UTC)).endswith("13:00:00 CET")
     assert beside_text(last, zone_of("Europe/Berlin")) == ""
+
+
+def test_a_day_has_no_zone_and_a_moment_is_no_day():
+    assert day_text(date(2026, 12, 1)) == "2026-12-01"
+    assert day_text(date(2026, 12, 1), "F Y") == "December 2026"
+    with pytest.raises(TypeError):
+        day_text(datetime(2026, 12, 1, tzinfo=UTC))

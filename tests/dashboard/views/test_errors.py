@@ -54,6 +54,7 @@ def test_an_unexpected_error_keeps_the_frame_and_names_its_trace(browser, alpha,
     assert "a bug" not in answer.text
 
 
+@pytest.mark.logs("console.frame_of_error", path="/", reason="ZeroDivisionError")
 def test_an_error_that_breaks_the_frame_as_well_has_the_plain_page(
     browser, alpha, broken, monkeypatch
 ):

@@ -597,6 +597,4 @@ def test_the_check_to_wait_for_is_the_first_of_the_whole_list(alpha: Tenant):
         reload(Task(pk=execution.task_id)), execution.scheduled_for, database_now(), execution
     )
 
-    alone = first_to_wait_for(found)
-
-    assert alone == next(check for check in run_checks(found) if check.holds_up)
+    assert first_to_wait_for(found) == next(check for check in run_checks(found) if check.holds_up)
