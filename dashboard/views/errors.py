@@ -44,7 +44,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         try:
             return refuse(request, *_BROKEN)
         # What broke the page may break the frame as well: the plain one needs nothing.
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - anything may be broken here
             told = {"path": request.path, "reason": type(error).__name__}
             log.error("console.frame_of_error", extra=told)
     return render(None, "500.html", {"trace_id": trace_id_of(request)}, status=500)
