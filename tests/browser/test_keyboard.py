@@ -201,6 +201,7 @@ def test_the_palette_acts_on_the_page_of_one_row_opens_tabs_and_sorts(
 ) -> None:
     at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
     task = console.create_task("Calls a host", "/ok", schedule=at)
+    console.create_task("Has run", "/ok")
     host = quote(task["target"]["url"].split("/")[2])
     page.goto(f"/destinations/{host}")
     _is_at_work(page)
@@ -221,8 +222,11 @@ def test_the_palette_acts_on_the_page_of_one_row_opens_tabs_and_sorts(
     expect(page).to_have_url(re.compile("/statistics"))
     press_together(page, "ge", re.compile("/executions$"))
     _is_at_work(page)
+    # Only a list with rows has columns.
+    expect(page.locator("[data-row]").first).to_be_visible()
     page.keyboard.press("ControlOrMeta+k")
     page.keyboard.type("sort by dur")
+    expect(page.locator('#palette [aria-selected="true"]')).to_contain_text("Sort by duration")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("ordering=-duration"))
 
