@@ -304,11 +304,12 @@ def _of_takeovers(broken: Break) -> Iterator[Moment]:
         if broken.first < one.at <= broken.gives_up_at:
             taker = _name(one.taken_by) or "A scheduler"
             seconds = f"{one.unowned_seconds:.1f} s"
+            partitions = _many(one.partitions, "partition")
             former = (
-                f"took over {one.partitions} partitions of {_name(one.lost_by)}, which had no "
+                f"took over {partitions} of {_name(one.lost_by)}, which had no "
                 f"scheduler for at most {seconds}"
                 if one.lost_by
-                else f"took {one.partitions} released partitions, which had none for {seconds}"
+                else f"took {partitions} that had been released, after {seconds} without one"
             )
             yield Moment(one.at, f"{taker} {former}", "good")
 
@@ -323,7 +324,8 @@ def _of_circuit(circuit: Iterable[Stretch], broken: Break) -> Iterator[Moment]:
 
 def _of_lost(lost: Sequence[datetime]) -> Iterator[Moment]:
     for at, count in sorted(Counter(lost).items()):
-        yield Moment(at, f"{count} calls of the lost worker were given back, to be tried again")
+        calls = _many(count, "call")
+        yield Moment(at, f"Given back, to be tried again: {calls} of the lost worker")
 
 
 def _of_end(broken: Break, runs: Sequence[Run]) -> Iterator[Moment]:
@@ -337,6 +339,10 @@ def _of_end(broken: Break, runs: Sequence[Run]) -> Iterator[Moment]:
     if ends:
         text = f"{len(ends)} of {broken.expected} instants have ended"
         yield Moment(max(ends), text, "good" if len(ends) == broken.expected else "bad")
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _name(scheduler: str) -> str:

@@ -51,7 +51,7 @@ def test_a_killed_workers_calls_are_given_back(punctual: Installation):
     told = broken(punctual, "worker")
 
     assert told["counts"]["lost_attempts"] > 0
-    assert "calls of the lost worker were given back" in texts(told)
+    assert "Given back, to be tried again" in texts(told)
     assert told["recovered_after_seconds"] > 0
 
 

@@ -163,7 +163,7 @@ def test_late_starts_and_lost_calls_are_told_and_measured(demo):
     # Due at the strike, begun 7 s later, and 40 ms under way.
     assert found.recovered_after == pytest.approx(7.04)
     told = {one.text: one.at for one in found.moments}
-    assert told["1 calls of the lost worker were given back, to be tried again"] == given_back
+    assert told["Given back, to be tried again: 1 call of the lost worker"] == given_back
     assert "The last late start, 7.0 s after its instant" in told
 
 
@@ -193,7 +193,9 @@ def test_partitions_of_a_killed_scheduler_wait_until_they_are_taken_over(demo):
         "scheduler-2 took over 2 partitions of scheduler-1, which had no scheduler for at most "
         f"{seconds}"
     ) in told
-    assert f"scheduler-2 took 1 released partitions, which had none for {seconds}" in told
+    assert (
+        f"scheduler-2 took 1 partition that had been released, after {seconds} without one" in told
+    )
 
 
 def test_a_strike_of_an_earlier_break_does_not_count(demo):
