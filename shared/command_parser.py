@@ -107,4 +107,5 @@ def meant(complaint: str, options: Iterable[str]) -> str:
     else:
         return ""
     near = get_close_matches(wrong, right, n=1) or get_close_matches(wrong.upper(), right, n=1)
-    return f". Did you mean {near[0]}?" if near else ""
+    # Another verb may have just that option.
+    return f". Did you mean {near[0]}?" if near and near[0] != wrong else ""

@@ -78,3 +78,7 @@ def test_what_is_like_nothing_known_gets_no_suggestion():
     assert meant("invalid choice: 'lis' (choose from 'list', 'show')", []) == ". Did you mean list?"
     assert meant("invalid choice: 'failed' (choose from FAILED)", []) == ". Did you mean FAILED?"
     assert meant("the following arguments are required: ID", []) == ""
+
+
+def test_what_was_written_is_not_suggested_though_another_verb_has_it():
+    assert meant("unrecognized arguments: --yes", ["--yes", "--note"]) == ""
