@@ -98,7 +98,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A break as it stands at ``now``.
+    """What a break looks like at the moment ``now``.
 
     ``phase``: ``waits`` for its strike, ``acts`` while the fault lasts, ``recovers`` until the last
     instant has run, ``over``. ``waiting`` partitions belong to the killed scheduler, ``unowned``

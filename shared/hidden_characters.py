@@ -15,6 +15,13 @@ _HIDDEN = re.compile(
 )
 
 
+def short_name_problem(name: str, longest: int) -> tuple[str, str] | None:
+    """Return code and sentence of what is wrong with a name of one line, or None."""
+    if not name.strip() or len(name) > longest or not name.isprintable():
+        return "invalid", f"Give a name of 1 to {longest} visible characters."
+    return hidden_problem(name)
+
+
 def hidden_problem(text: str, stored: str = "") -> tuple[str, str] | None:
     """Return code and sentence of what is wrong with a name, or None.
 

@@ -15,9 +15,10 @@ from insight.presentation.bulk_jobs import present_bulk_job
 from operations.bulk import options as bulk_options
 from operations.bulk import runs
 from operations.finding import moment_option
+from operations.schedules.preview import add_since
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
-from shared.commands import PunctualCommand, shown, table, with_former_names, wrong_use
+from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import InvalidInput
 
 #: Hours that the text lists; ``--json`` has them all.
@@ -28,15 +29,7 @@ _SPELLED = {"at": "AT", "jitter_seconds": "--jitter"}
 def add_forecast_options(parser: CommandParser) -> None:
     """Add the options of ``forecast``."""
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
-    with_former_names(
-        parser.add_argument(
-            "--since",
-            "--from",
-            dest="start",
-            metavar="TIME",
-            help="begin there: monday 9:00, or RFC 3339 (now)",
-        )
-    )
+    add_since(parser)
     parser.add_argument(
         "--days",
         type=int,

@@ -47,6 +47,19 @@ _OF_CRON = re.compile(
 )
 
 
+def add_since(parser: CommandParser) -> None:
+    """Add the moment from which coming times are shown."""
+    with_former_names(
+        parser.add_argument(
+            "--since",
+            "--from",
+            dest="start",
+            metavar="TIME",
+            help="begin there: monday 9:00, or RFC 3339 (now)",
+        )
+    )
+
+
 def add_preview_options(parser: CommandParser) -> None:
     """Add the options of ``preview``."""
     parser.add_argument(
@@ -64,15 +77,7 @@ def add_preview_options(parser: CommandParser) -> None:
             help=f"at most this many, 1 to {MAX_COUNT} ({DEFAULT_COUNT})",
         )
     )
-    with_former_names(
-        parser.add_argument(
-            "--since",
-            "--from",
-            dest="start",
-            metavar="TIME",
-            help="begin there: monday 9:00, or RFC 3339 (now)",
-        )
-    )
+    add_since(parser)
     parser.add_argument("--start-at", metavar="TIME", help="no earlier than then")
     parser.add_argument("--end-at", metavar="TIME", help="no later than then")
     parser.add_argument(

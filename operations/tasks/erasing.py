@@ -19,10 +19,8 @@ from tasks.models import Task
 from tenants.services import get_tenant
 
 
-def add_options(parser: CommandParser) -> None:
-    """Add the task, the reason and the tenant."""
-    parser.add_argument("id", metavar="ID", help="id of a task, or its end; deleted ones too")
-    parser.add_argument("--tenant", help="name or id; every tenant if left out")
+def add_note(parser: CommandParser) -> None:
+    """Add the reason of an erasure, which stays."""
     with_former_names(
         parser.add_argument(
             "--note",
@@ -32,6 +30,13 @@ def add_options(parser: CommandParser) -> None:
             help="why: one line that stays; name no person",
         )
     )
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the task, the reason and the tenant."""
+    parser.add_argument("id", metavar="ID", help="id of a task, or its end; deleted ones too")
+    parser.add_argument("--tenant", help="name or id; every tenant if left out")
+    add_note(parser)
 
 
 def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:

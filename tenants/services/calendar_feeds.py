@@ -21,7 +21,7 @@ from events import audit
 from shared import tenant_scope
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, NotFound, QuotaExceeded
-from shared.hidden_characters import hidden_problem
+from shared.hidden_characters import short_name_problem
 from shared.tenant_scope import Purpose
 from tenants.models import CalendarFeed, Membership, Tenant
 
@@ -43,7 +43,8 @@ def create_feed(
 
     The caller has read the filter and the zone. Raise InvalidInput, QuotaExceeded.
     """
-    _check_name(name)
+    if problem := short_name_problem(name, NAME_LENGTH):
+        raise InvalidInput([FieldError("#/name", *problem)], problem[1])
     if len(filter_text) > FILTER_LENGTH:
         message = f"Give a filter of at most {FILTER_LENGTH} characters."
         raise InvalidInput([FieldError("#/filter", "too_long", message)], message)
@@ -127,14 +128,6 @@ def note_reading(feed: CalendarFeed, now: datetime) -> None:
 def hash_token(token: str) -> bytes:
     """Return the stored hash of a token. Plain SHA-256: tokens are long and random."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-
-
-def _check_name(name: str) -> None:
-    if not name.strip() or len(name) > NAME_LENGTH or not name.isprintable():
-        message = f"Give a name of 1 to {NAME_LENGTH} visible characters."
-        raise InvalidInput([FieldError("#/name", "invalid", message)], message)
-    if problem := hidden_problem(name):
-        raise InvalidInput([FieldError("#/name", *problem)], problem[1])
 
 
 def _facts(feed: CalendarFeed) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from shared.exceptions import (
     QuotaExceeded,
     VersionMismatch,
 )
-from shared.hidden_characters import hidden_problem
+from shared.hidden_characters import short_name_problem
 from shared.strict_json import has_forbidden_character
 from tenants import list_queries
 from tenants.choices import SavedList
@@ -184,10 +184,7 @@ def _apply(view: SavedView, given: ViewFields) -> None:
     if view.list not in SavedList.values:
         words = ", ".join(SavedList.values)
         errors.append(FieldError("#/list", "invalid_choice", f"Give one of {words}."))
-    if not view.name.strip() or len(view.name) > NAME_LENGTH or not view.name.isprintable():
-        message = f"Give a name of 1 to {NAME_LENGTH} visible characters."
-        errors.append(FieldError("#/name", "invalid", message))
-    elif problem := hidden_problem(view.name):
+    if problem := short_name_problem(view.name, NAME_LENGTH):
         errors.append(FieldError("#/name", *problem))
     if "query" in given:
         errors += _of_query(view)

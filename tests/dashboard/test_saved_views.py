@@ -54,7 +54,7 @@ def test_the_whole_list_is_one_link_away_from_a_default_that_matches_nothing(bro
     main = text[text.index("<main") :]
     assert f'href="{path}"' not in main
     assert f'href="{"?state=open" if of == "dead_letters" else f"{path}?saved=none"}"' in main
-    # The number of the overview is of all open letters, whatever the list opens with.
+    # The overview counts all open letters, also where a default view shows fewer.
     assert 'href="/dead-letters"><b' not in client.get("/").text
 
 

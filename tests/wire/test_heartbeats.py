@@ -73,7 +73,7 @@ def test_a_draining_worker_lives_but_takes_no_work():
         (Word.DRAIN, {"quiet": False}, "draining", False, False),
         (Word.DRAIN, {"quiet": True, "draining": True}, "draining", True, False),
         (Word.END, {"quiet": True, "draining": True}, "draining", True, True),
-        # A signal stops it, whatever was wished.
+        # A signal stops it with any wish.
         (None, {"quiet": False, "draining": True}, "draining", True, True),
         (Word.QUIET, {"quiet": False, "draining": True}, "draining", False, True),
         (Word.DRAIN, {"quiet": False, "draining": True}, "draining", False, True),

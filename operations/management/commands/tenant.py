@@ -11,11 +11,12 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from insight.presentation.erasures import present_erasure
+from operations.tasks.erasing import add_note
 from operations.tenant_erasure import erase_tenant
 from operations.tenant_export import export_tenant
 from shared.actor import COMMAND
 from shared.command_parser import Verb
-from shared.commands import PunctualCommand, VerbCommand, table, with_former_names, wrong_use
+from shared.commands import PunctualCommand, VerbCommand, table, wrong_use
 from tasks.quotas import present_quotas
 from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
@@ -272,15 +273,7 @@ def _erase(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 def _add_erase(parser: CommandParser) -> None:
     _add_name(parser)
     parser.add_argument("--confirm", required=True, metavar="NAME", help="the name once more")
-    with_former_names(
-        parser.add_argument(
-            "--note",
-            "--reason",
-            dest="reason",
-            required=True,
-            help="why: one line that stays; name no person",
-        )
-    )
+    add_note(parser)
 
 
 def _emit(command: PunctualCommand, options: Mapping[str, Any], tenant: Tenant, now: str) -> None:

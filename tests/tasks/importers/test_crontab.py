@@ -131,7 +131,7 @@ def test_a_random_delay_becomes_jitter():
     assert entry.schedule["jitter_seconds"] == 45 * 60
     assert "up to 45 min" in entry.notes[0]
     assert "0 to 1440" in _refusal("RANDOM_DELAY=much\n")
-    # Python reads no number of so many digits.
+    # Python refuses to read a number of that many digits.
     assert "0 to 1440" in _refusal(f"RANDOM_DELAY={'9' * 5000}\n")
 
 
