@@ -34,10 +34,29 @@ export function keyTable() {
   return table;
 }
 
-// Loaded when it is first asked for.
+// Opens at once, so that what is typed next is in its field; what fills it is loaded when it is first
+// asked for.
 async function palette(row) {
-  const { openPalette } = await import("./palette.js");
-  openPalette(row);
+  const dialog = document.getElementById("palette");
+  if (!dialog || document.querySelector("dialog[open]")) return;
+  const field = document.getElementById("palette-input");
+  const status = document.getElementById("palette-status");
+  field.value = "";
+  document.getElementById("palette-list").replaceChildren();
+  status.textContent = "Loading…";
+  let isEntered = false;
+  const listen = ({ key }) => { isEntered ||= key === "Enter"; };
+  field.addEventListener("keydown", listen);
+  dialog.showModal();
+  field.focus();
+  try {
+    const { fillPalette } = await import("./palette.js");
+    fillPalette(row, isEntered);
+  } catch {
+    status.textContent = "The palette could not be loaded: load the page again.";
+  } finally {
+    field.removeEventListener("keydown", listen);
+  }
 }
 
 function help() {

@@ -210,21 +210,24 @@ function collect() {
   return [...own, ...byKeys];
 }
 
-export async function openPalette(row = null) {
-  if (document.querySelector("dialog[open]")) return;
+// Fills the palette that was just opened by what is typed already. An Enter of before goes to a page;
+// what changes something has to be seen first.
+export async function fillPalette(row, isEntered) {
   ofRow = row;
   actions = collect();
   answer = NOTHING;
   problem = "";
   isMoved = false;
-  input.value = "";
-  dialog.showModal();
-  input.focus();
   draw();
-  if (pages.length || ofRow) return;
-  const got = await ask("", new AbortController().signal);
-  pages = got?.pages || pages;
-  if (dialog.open) draw();
+  if (input.value.trim()) search();
+  if (!pages.length && !ofRow) {
+    const got = await ask("", new AbortController().signal);
+    pages = got?.pages || pages;
+    if (!dialog.open) return;
+    draw();
+  }
+  const first = options[chosen];
+  if (isEntered && (first?.url || first?.target?.href)) take(first);
 }
 
 input.addEventListener("keydown", onKey);

@@ -6,7 +6,7 @@ import json
 import re
 from urllib.parse import quote
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.console import Console, press_together
 
@@ -229,6 +229,38 @@ def test_the_palette_acts_on_the_page_of_one_row_opens_tabs_and_sorts(
     expect(page.locator('#palette [aria-selected="true"]')).to_contain_text("Sort by duration")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("ordering=-duration"))
+
+
+def test_what_is_typed_before_the_palette_is_loaded_is_searched_for_and_is_no_key(
+    page: Page,
+) -> None:
+    page.goto("/tasks")
+    _is_at_work(page)
+    field, status = page.locator("#palette-input"), page.locator("#palette-status")
+    held: list[Route] = []
+    page.route("**/palette*.js", lambda route: held.append(route))
+
+    with page.expect_request("**/palette*.js"):
+        page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.type("dead let")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("dead let")
+    expect(status).to_have_text("Loading…")
+    (asked,) = held
+    asked.continue_()
+    expect(page).to_have_url(re.compile("/dead-letters$"))
+
+    # One that cannot be loaded says so.
+    _is_at_work(page)
+    page.unroute("**/palette*.js")
+    broken = "throw new Error('broken')"
+    page.route(
+        "**/palette*.js", lambda route: route.fulfill(content_type="text/javascript", body=broken)
+    )
+    page.keyboard.press("/")
+    expect(status).to_contain_text("could not be loaded")
+    page.keyboard.press("Escape")
+    expect(page.locator("#palette")).to_be_hidden()
 
 
 def test_keys_move_select_and_act_in_a_list(console: Console, page: Page) -> None:
