@@ -138,6 +138,12 @@ UNFOLD = """([name, value]) => {
   field.value = value;
   field.dispatchEvent(new Event("change", {bubbles: true}));
 }"""
+#: Opens every fold of a page; returns how many there were.
+UNFOLD_ALL = """() => {
+  const folds = [...document.querySelectorAll("main details:not(.menu, [open])")];
+  folds.forEach((one) => { one.open = true; });
+  return folds.length;
+}"""
 #: Opens every part of the list of a workflow's steps.
 UNFOLD_LIST = """() => {
   document.querySelectorAll("#list details.fold").forEach((one) => { one.open = true; });
@@ -312,6 +318,53 @@ def test_every_page_of_admins_can_be_used_by_everybody(
     found = findings(tab, width)
 
     assert not found, json.dumps(found, indent=1)
+
+
+def at_every_width(page: Page, *, covered: bool = False) -> dict[str, Any]:
+    """Return what is wrong with the page as it is now, by width."""
+    found = {width: findings(page, width, covered=covered) for width in WIDTHS}
+    return {width: what for width, what in found.items() if what}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*PAGES, *RARE_PAGES])
+def test_every_fold_and_menu_of_a_page_can_be_used_by_everybody(
+    name: str, tab: Page, demo: tuple[StorageState, dict[str, str]], watch: Watch
+) -> None:
+    watch.servers_go_away = name in ("refused", "nowhere")  # the browser reports its 404
+    tab.goto((PAGES | RARE_PAGES)[name].format(**demo[1]))
+    found: dict[str, Any] = {}
+    if tab.evaluate(UNFOLD_ALL):
+        found["folds"] = at_every_width(tab)
+    menus = tab.locator("main details.menu > summary")
+    for place in range(menus.count()):
+        menu = menus.nth(place)
+        label = menu.get_attribute("aria-label") or menu.inner_text()
+        menu.click()
+        # Rows of a list have the same menu: the first one is looked at.
+        if label not in found:
+            found[label] = at_every_width(tab, covered=True)
+        menu.click()
+
+    assert not any(found.values()), json.dumps(found, indent=1)
+
+
+@pytest.mark.slow
+def test_the_questions_of_a_page_can_be_used_by_everybody(
+    tab: Page, demo: tuple[StorageState, dict[str, str]]
+) -> None:
+    tab.goto(f"/tasks/{demo[1]['task']}")
+    for button in ("Cancel the task", "Delete the task", "Erase the task"):
+        tab.locator('summary[aria-label="More actions"]').click()
+        if button.startswith("Erase"):
+            tab.locator("#erase-reason").fill("Asked for by its owner")
+        tab.get_by_role("button", name=button).click()
+        expect(tab.locator("#confirm-dialog")).to_be_visible()
+
+        found = at_every_width(tab, covered=True)
+
+        assert not found, json.dumps(found, indent=1)
+        tab.keyboard.press("Escape")
 
 
 @EACH_WIDTH
