@@ -9,9 +9,6 @@ moment ago. :func:`recount_some` counts anew from time to time and reports quota
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from math import ceil
 from time import monotonic
 from typing import Any, NamedTuple, NoReturn
@@ -64,8 +61,6 @@ _IN_FLIGHT = {
     "runs_in_flight": "stored/runs_in_flight",
     "steps_in_flight": "stored/steps_in_flight",
 }
-#: Whether a call under way has spent its creations already.
-_in_call: ContextVar[bool] = ContextVar("in_call", default=False)
 
 
 class Use(NamedTuple):
@@ -98,7 +93,7 @@ def spend(tenant_id: UUID, tasks: int) -> None:
     full. What is spent stays so if the call fails later.
     """
     rate = limits_of(tenant_id).creations_per_second
-    if rate is None or not tasks or _in_call.get():
+    if rate is None or not tasks:
         return
     spent = counters.spend(tenant_id, tasks, rate)
     if spent is not None and not spent.allowed:
@@ -113,17 +108,6 @@ def spend(tenant_id: UUID, tasks: int) -> None:
             },
             retry_after=wait,
         )
-
-
-@contextmanager
-def one_call(tenant_id: UUID, tasks: int) -> Iterator[None]:
-    """Spend the rate for all tasks that the block creates, so that they pass or fail together."""
-    spend(tenant_id, tasks)
-    token = _in_call.set(True)
-    try:
-        yield
-    finally:
-        _in_call.reset(token)
 
 
 def reserve(

@@ -12,10 +12,12 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.changes.changing import pause_task
+from events import audit
+from executions.changes import bulk_pause
 from shared.actor import Actor
 from shared.exceptions import InvalidInput, TooLarge
-from tasks.creation import create_task
+from tasks import transitions
+from tasks.creation import create_tasks
 from tasks.definition import Definition
 from tasks.editing import spec_of
 from tasks.importers.crontab import (
@@ -27,7 +29,6 @@ from tasks.importers.crontab import (
 )
 from tasks.limits import Limits
 from tasks.models import Task
-from tasks.quotas import one_call
 from tasks.revisions import read_definitions
 from tasks.transitions import Pause
 from tasks.validation.bodies import parse_create
@@ -94,26 +95,48 @@ def import_crontab(
     entries = [job for job in jobs if isinstance(job, Entry)]
     keys = dict(zip((e.line for e in entries), identities(entries, source.name), strict=True))
     known = _known(tenant_id, source.name)
-    new = sum(keys[entry.line] not in known for entry in entries)
-    plan = []
-    with one_call(tenant_id, new):
-        for job in jobs:
-            if isinstance(job, Refused):
-                plan.append(Planned(job.line, job.text, Action.REFUSED, reason=job.reason))
-                continue
-            try:
-                definition = _definition(job, source, keys[job.line], now)
-            except (InvalidInput, TooLarge) as error:
-                plan.append(_refused(job, error))
-                continue
-            found = known.get(keys[job.line])
-            if found is not None:
-                plan.append(_unchanged(job, *found, definition, now))
-            else:
-                task = create_task(tenant_id, definition, actor=actor, now=now)
-                pause = Pause(note=f"imported from {source.name}, line {job.line}"[:1000])
-                plan.append(_new(job, pause_task(tenant_id, task.id, pause, actor=actor), now))
-    return plan
+    plan: dict[int, Planned] = {}
+    new: list[tuple[Entry, Definition]] = []
+    for job in jobs:
+        if isinstance(job, Refused):
+            plan[job.line] = Planned(job.line, job.text, Action.REFUSED, reason=job.reason)
+            continue
+        try:
+            definition = _definition(job, source, keys[job.line], now)
+        except (InvalidInput, TooLarge) as error:
+            plan[job.line] = _refused(job, error)
+            continue
+        found = known.get(keys[job.line])
+        if found is not None:
+            plan[job.line] = _unchanged(job, *found, definition, now)
+        else:
+            new.append((job, definition))
+    for job, task in _created(tenant_id, new, source, actor, now):
+        plan[job.line] = _new(job, task, now)
+    return [plan[job.line] for job in jobs]
+
+
+def _created(
+    tenant_id: UUID,
+    new: Sequence[tuple[Entry, Definition]],
+    source: Source,
+    actor: Actor,
+    now: datetime,
+) -> list[tuple[Entry, Task]]:
+    """Create paused tasks; all are written, stopped and put on record together."""
+    if not new:
+        return []
+    definitions = [definition for _, definition in new]
+    tasks = create_tasks(tenant_id, definitions, actor=actor, now=now)
+    made = [(job, task) for (job, _), task in zip(new, tasks, strict=True)]
+    bulk_pause.stop([task.id for task in tasks], now)
+    changes: list[audit.Change] = []
+    for job, task in made:
+        terms = Pause(note=f"imported from {source.name}, line {job.line}"[:1000])
+        changes += transitions.pause([task.id], terms, now)
+        transitions.show_paused(task, terms, now)
+    audit.record_many(tenant_id, actor, changes)
+    return made
 
 
 def _known(tenant_id: UUID, source: str) -> dict[str, tuple[Task, Definition]]:

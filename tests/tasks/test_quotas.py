@@ -232,17 +232,6 @@ def test_a_rate_refuses_and_says_when_to_come_again(alpha: Tenant):
     assert stored(alpha) == 0
 
 
-def test_what_one_call_creates_passes_or_fails_together(alpha: Tenant):
-    limit(alpha, creations_per_second=1)
-
-    with quotas.one_call(alpha.id, 6000):
-        for _ in range(5):
-            create(alpha, 1)
-
-    with pytest.raises(QuotaExceeded):
-        create(alpha, 1)
-
-
 def test_without_redis_nothing_is_refused(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
     limit(alpha, stored_tasks=0, creations_per_second=1)
     monkeypatch.setattr(counters, "client", closed_redis)

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from events.models import AuditEntry
 from executions.bulk.setting import set_fields
 from executions.changes.importing import Action, Planned, Source, import_crontab
 from executions.loop.clocks import database_now
-from shared.exceptions import InvalidInput
+from shared.exceptions import InvalidInput, QuotaExceeded
 from tasks.importers.crontab import parse_crontab
 from tasks.limits import Limits, current_limits
 from tasks.models import Task
 from tasks.revisions import read_definition
+from tenants.services import change_quotas
 from tests.factories import ACTOR, executions_of, prepare
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +128,29 @@ def test_a_job_that_is_too_large_is_refused_alone(alpha):
 
     assert _actions(plan) == [Action.NEW, Action.REFUSED]
     assert plan[1].reason
+
+
+def test_a_line_more_is_one_statement_more(alpha):
+    def statements_of(lines: range) -> int:
+        text = "".join(f"{line % 60} {line // 60} * * * line {line}\n" for line in lines)
+        with CaptureQueriesContext(connection) as captured:
+            assert _actions(_import(alpha, text)) == [Action.NEW] * len(lines)
+        return len(captured)
+
+    # What a first import asks about and keeps in memory.
+    statements_of(range(1))
+    few, many = statements_of(range(1, 3)), statements_of(range(3, 45))
+
+    assert many <= few + 40
+
+
+def test_an_import_spends_its_rate_as_one_call(alpha):
+    change_quotas(alpha.id, actor=ACTOR, limits={"creations_per_second": 1})
+    _import(alpha, "".join(f"{line} 1 * * * line {line}\n" for line in range(9)))
+
+    with pytest.raises(QuotaExceeded):
+        _import(alpha, "0 2 * * * more\n")
+    assert Task.objects.count() == 9
 
 
 def test_every_import_is_audited(alpha):
