@@ -319,7 +319,7 @@ ROWS = (
         "list.of_state",
         "Executions of the list in one state, under its other filters.",
         "the loading of the page",
-        "exact to 10,000, which says at least that; left out where counting takes over 250 ms",
+        "exact to 10,000, which says at least that; left out where counting takes over 60 ms",
         (),
         ("executions.facet",),
     ),
