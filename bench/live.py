@@ -4,6 +4,7 @@ Each client is what a tab is to the server: a live socket, and the pages that it
 hears of a change and every 15 seconds. The tabs belong to several tenants, in each of which a task
 is paused or resumed every few seconds. One tab more is a real Chromium. Of its changes the time is
 taken from the call of the API to the frame in which the new state is drawn: p95 under a second.
+All are measured once every tab has been opened.
 The start delay p99 of ordinary executions, measured in turns with and without all of this, may grow
 by a tenth or 5 ms, whichever is more. Run: ``python -m bench.live --start``.
 """
@@ -39,6 +40,7 @@ LIMIT_MS = 1000.0
 PATHS = ("/", "/tasks", "/executions", "/tasks/{task}")
 _TASKS = 20
 _AT = "2099-01-01T00:00:00Z"
+_CHOSEN = ("tabs", "tenants", "every", "watched_every", "rate", "seconds")
 #: Sockets that are opened at a time.
 _OPENING = 20
 
@@ -77,6 +79,9 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tenants", type=command_line.above_zero, default=20)
     parser.add_argument(
         "--every", type=float, default=15, help="seconds between a tenant's changes"
+    )
+    parser.add_argument(
+        "--watched-every", type=float, default=3, help="seconds between changes in the real tab"
     )
     parser.add_argument("--rate", type=float, default=50, help="ordinary executions a second")
     parser.add_argument("--seconds", type=float, default=60, help="of a turn")
@@ -172,14 +177,18 @@ async def take_turn_with_tabs(
         real = await opened.enter_async_context(
             browser_tab(product.base_url, watched.member.session, f"/tasks/{watched.task}")
         )
-        work = [tab.stay() for tab in tabs]
-        work += [change_on(product, *one) for one in _apart(places[1:], chosen.every)]
-        work.append(watch(product, watched, real, chosen.every, changes))
-        begun = time.monotonic()
-        async with working(work):
-            turn = await take_turn(product, target, chosen)
-        seconds = time.monotonic() - begun
-    readings = [1000 * one.seconds for tab in tabs for one in tab.answers]
+        work = [change_on(product, *one) for one in _apart(places[1:], chosen.every)]
+        work.append(watch(product, watched, real, chosen.watched_every, changes))
+        async with working([tab.stay() for tab in tabs]):
+            # That many people do not open their pages within one second.
+            await asyncio.gather(*(tab.is_open.wait() for tab in tabs))
+            opening = [len(tab.answers) for tab in tabs]
+            begun = time.monotonic()
+            async with working(work):
+                turn = await take_turn(product, target, chosen)
+            seconds = time.monotonic() - begun
+    live = (tab.answers[first:] for tab, first in zip(tabs, opening, strict=True))
+    readings = [1000 * one.seconds for answers in live for one in answers]
     return Seen(turn, changes, readings, seconds)
 
 
@@ -241,7 +250,10 @@ def main(arguments: list[str]) -> int:
     wrong, visible, readings = judged(alone, beside), visible_of(beside), readings_of(beside)
     delays = {"alone": medians_of(alone), "beside": medians_of(_turns(beside))}
     figures = {
-        **{name: getattr(chosen, name) for name in ("tabs", "tenants", "every", "rate", "seconds")},
+        **{
+            name: getattr(chosen, name)
+            for name in ("tabs", "tenants", "every", "watched_every", "rate", "seconds")
+        },
         "visible_ms": visible.as_json(),
         "readings": readings,
         "start_delay_ms": delays,

@@ -182,6 +182,9 @@ AUTH_PASSWORD_VALIDATORS = [
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
+# There is one language. With several, each reverse() asks four times which is active, behind a lock
+# that all threads of a process share.
+USE_I18N = False
 FORMAT_MODULE_PATH = "scheduler_site.formats"
 
 # --- PostgreSQL --------------------------------------------------------------------------

@@ -81,6 +81,8 @@ class Tab:
         self._versions: dict[str, str] = {}
         #: The first answer, and those of the live changes.
         self.answers: list[Answer] = []
+        #: Set by the first answer.
+        self.is_open = asyncio.Event()
 
     async def stay(self) -> None:
         """Open the page and keep it up to date until cancelled."""
@@ -94,6 +96,7 @@ class Tab:
     async def _ask(self, headers: Mapping[str, str]) -> None:
         answer = await asyncio.to_thread(self._asker.get, self.path, headers)
         self.answers.append(answer)
+        self.is_open.set()
         self._versions |= versions(answer.text)
 
 
