@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.access import CLOCK_COOKIE, THEME_COOKIE, ConsoleRequest
+from dashboard.live_parts import LIVE
 from executions.models import DeadLetter
 from shared.process_sight import is_hidden
 
@@ -78,17 +79,22 @@ PLACES = (
 
 
 def console(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's values; pages without a visitor get theme and clock only."""
+    """Return the frame's values; pages without a visitor get theme and clock only.
+
+    A live reading (``X-Live``) takes regions out of the page and no frame, so it gets none.
+    """
     theme = request.COOKIES.get(THEME_COOKIE, "system")
     zone = timezone.get_current_timezone()
+    is_live = LIVE in request.headers
     frame: dict[str, Any] = {
+        "is_live": is_live,
         "theme": theme if theme in THEMES else "system",
         "zone_name": str(zone),
         "clock": "utc" if request.COOKIES.get(CLOCK_COOKIE) == "utc" else "mine",
     }
     visitor = getattr(request, "visitor", None)
     if visitor is not None:
-        frame |= {"visitor": visitor, "places": _places(request)}
+        frame |= {"visitor": visitor, "places": [] if is_live else _places(request)}
     return frame
 
 

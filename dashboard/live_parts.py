@@ -15,6 +15,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
+#: The header of a page's request to read itself again.
+LIVE = "X-Live"
 #: The versions on the screen: ``<id>=<version>``, with spaces between.
 HAVE = "X-Live-Have"
 

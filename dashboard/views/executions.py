@@ -18,7 +18,7 @@ from dashboard.chosen_rows import rows_of
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of, traces_of
 from dashboard.list_doors import look_of
 from dashboard.listing import present_listed, read_filters, read_page
-from dashboard.live_parts import version_of
+from dashboard.live_parts import LIVE, version_of
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
 from dashboard.saved_views import default_address, parameters_of, views_of
@@ -246,7 +246,7 @@ def _counts(
     None where a live page asks again, because the numbers are those of its loading, and where a
     text is looked for, which would be looked for eight times.
     """
-    if request.headers.get("X-Live") or asked.error or query["q"]:
+    if LIVE in request.headers or asked.error or query["q"]:
         return None
     wanted = asked.box.without("status")
     if wanted.taking_text()[1] is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,23 @@ def test_the_page_about_the_console_has_every_place():
     assert [row for row in rows if row in {place.label for place in PLACES}] == [
         place.label for place in PLACES
     ]
+
+
+def test_a_live_reading_has_the_regions_without_the_frame(browser, alpha):
+    client = browser(alpha)
+    whole, live = client.get("/tasks"), client.get("/tasks", headers={"X-Live": "1"})
+
+    region = re.compile(r'<section id="tasks-list".*?</section>', re.DOTALL)
+    assert region.findall(live.text) == region.findall(whole.text) != []
+    for part in ('aria-label="Main"', "<link", 'id="palette"', 'id="confirm-dialog"'):
+        assert part in whole.text
+        assert part not in live.text
+
+
+def test_a_live_reading_leaves_what_was_said_to_the_next_page(browser, alpha):
+    client = browser(alpha)
+    client.post("/tenant", {"tenant": str(alpha.pk)})
+
+    client.get("/tasks", headers={"X-Live": "1"})
+
+    assert 'class="flash' in client.get("/tasks").text
