@@ -10,12 +10,16 @@ from uuid import UUID
 from shared import windowed_counts
 from shared.exceptions import QuotaExceeded, Unavailable
 from shared.redis_client import ConnectionFailed
+from tenants.models import Membership
 
 #: Test messages of a member within the window, over all channels; and those to one shared
 #: channel, or to one receiver of events.
 MOST_TESTS, TEST_SECONDS = 5, 600
-#: Requests to confirm an address, within a day: of a member, and to one address.
+#: Requests to confirm an address, within a day: of a member, and of a tenant to one address.
 MOST_REQUESTS, MOST_TO_ADDRESS, REQUEST_SECONDS = 10, 3, 24 * 3600
+#: Messages to one address of all tenants together. Beyond it the address is kept as ever and the
+#: message stays unsent: a refusal would tell a tenant what others do.
+MOST_OF_ALL_TO_ADDRESS = 50
 
 
 class TooManyMessages(QuotaExceeded):
@@ -50,16 +54,25 @@ def _count_test(name: str) -> None:
         raise TooManyMessages(text, TEST_SECONDS)
 
 
-def count_request(member_id: int, address: str) -> None:
-    """Count a request to confirm an address; raise TooManyMessages, Unavailable."""
-    names = [f"confirm-of:{member_id}", f"confirm-to:{address.casefold()}"]
-    of_member, to_address = _count(names, REQUEST_SECONDS)
-    if of_member > MOST_REQUESTS or to_address > MOST_TO_ADDRESS:
+def count_request(membership: Membership, address: str) -> bool:
+    """Count a request to confirm an address; return whether its message may be sent.
+
+    False where all tenants together have had their messages to it. Raise TooManyMessages,
+    Unavailable.
+    """
+    asked = address.casefold()
+    names = [f"confirm-of:{membership.pk}", f"confirm-of:{membership.tenant_id} {asked}"]
+    of_member, of_tenant = _count(names, REQUEST_SECONDS)
+    if of_member > MOST_REQUESTS or of_tenant > MOST_TO_ADDRESS:
         text = (
-            f"At most {MOST_TO_ADDRESS} messages a day ask one address to confirm, and at most "
-            f"{MOST_REQUESTS} for one member. Use a link that was sent, or try again tomorrow."
+            f"At most {MOST_TO_ADDRESS} messages of a tenant a day ask one address to confirm, and "
+            f"at most {MOST_REQUESTS} for one member. Use a link that was sent, or try again "
+            "tomorrow."
         )
         raise TooManyMessages(text, REQUEST_SECONDS)
+    # After its own limits: what is refused must not use up what other tenants may send.
+    [of_all] = _count([f"confirm-to:{asked}"], REQUEST_SECONDS)
+    return of_all <= MOST_OF_ALL_TO_ADDRESS
 
 
 def _count(names: list[str], seconds: int) -> list[int]:

@@ -28,12 +28,26 @@ def client_address(request: _HasMeta) -> str:
 
 def socket_address(scope: Mapping[str, Any]) -> str:
     """Return the address of a socket's caller, from its ASGI scope; empty where there is none."""
-    return _spelled((scope.get("client") or ("",))[0])
+    return _spelled(_peer(scope))
 
 
 def counted_address(request: _HasMeta) -> str:
     """Return the address that limits count: the caller's IPv4 address, or the /64 of its IPv6."""
-    found = _parsed(request.META.get("REMOTE_ADDR"))
+    return _counted(request.META.get("REMOTE_ADDR"))
+
+
+def counted_socket_address(scope: Mapping[str, Any]) -> str:
+    """Return the same as :func:`counted_address`, from an ASGI scope."""
+    return _counted(_peer(scope))
+
+
+def _peer(scope: Mapping[str, Any]) -> str:
+    return str((scope.get("client") or ("",))[0] or "")
+
+
+@lru_cache(maxsize=4096)
+def _counted(text: str | None) -> str:
+    found = _parsed(text)
     if isinstance(found, IPv6Address):
         return str(ip_network((int(found), _IPV6_PREFIX), strict=False))
     return "" if found is None else str(found)

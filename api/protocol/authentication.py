@@ -13,7 +13,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from rest_framework.request import Request
 
-from tenants.quotas.limits import NONE, Limits
+from tenants.quotas.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Credentials:
     expires_at: datetime | None = None
     #: The tenant has neither quotas nor rate limits.
     unlimited: bool = False
-    #: The tenant's quotas.
-    limits: Limits = NONE
+    #: The tenant's quotas, without a default: every kind of credentials has those of its tenant.
+    limits: Limits
     #: The tenant wants an Idempotency-Key on every change.
     idempotency_required: bool = False
     #: How long the tenant's idempotent answers are kept.

@@ -12,6 +12,8 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
+from shared.client_address import counted_socket_address
+
 #: A process that meets more headers than this starts anew.
 _MOST = 10_000
 _DIGEST_BYTES = 16
@@ -28,7 +30,8 @@ def note(authorization: str, tenant_id: UUID) -> None:
 def sharer_of(scope: Mapping[str, Any]) -> str:
     """Return whose share of the threads a request takes: its tenant's, or that of its address.
 
-    Callers with an unknown key, and people with a session, share by the address they come from.
+    Callers with an unknown key, and people with a session, share by the address they come from; in
+    IPv6 by its /64, or one customer would have as many shares as it likes.
     """
     for name, value in scope["headers"]:
         if name == b"authorization":
@@ -36,7 +39,7 @@ def sharer_of(scope: Mapping[str, Any]) -> str:
             if tenant is not None:
                 return tenant
             break
-    return str((scope.get("client") or ("",))[0])
+    return counted_socket_address(scope)
 
 
 def _digest(authorization: bytes) -> bytes:

@@ -27,7 +27,7 @@ from shared.sql import rows
 from shared.tenant_scope import Purpose
 from tenants.models import ApiKey, Tenant
 from tenants.models.api_key import is_valid
-from tenants.quotas.known import note_columns
+from tenants.quotas.known import note, note_columns
 from tenants.services.api_keys import hash_key
 from tenants.suspension import TenantSuspended
 
@@ -155,6 +155,7 @@ def credentials_of_token(claims: Claims, tenant: Tenant) -> Credentials:
         owner=False,
         expires_at=claims.expires_at,
         unlimited=tenant.unlimited,
+        limits=note(tenant),
         idempotency_required=tenant.idempotency_required,
         idempotency_seconds=tenant.idempotency_seconds,
     )

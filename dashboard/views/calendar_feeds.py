@@ -21,7 +21,7 @@ from executions.loop.clocks import database_now
 from insight.month.feed import feed_text, make_feed
 from notifications.links import calendar_feed as link_of
 from shared import windowed_counts
-from shared.client_address import client_address
+from shared.client_address import counted_address
 from shared.exceptions import InvalidInput, NotFound, PunctualError, QuotaExceeded
 from shared.redis_client import ConnectionFailed
 from tasks.schedules.zones import zone_names
@@ -121,7 +121,7 @@ def calendar_feed(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _read(request: HttpRequest, token: str) -> HttpResponse:
-    misses = f"calendar-feed-misses:{client_address(request)}"
+    misses = f"calendar-feed-misses:{counted_address(request)}"
     _refuse_many(misses, MOST_MISSES)
     try:
         found = find_feed(token)

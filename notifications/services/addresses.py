@@ -34,8 +34,8 @@ def ask_to_confirm(preference: NotificationPreference) -> None:
     Raise TooManyMessages, Unavailable.
     """
     membership = preference.membership
-    count_request(membership.pk, preference.email_address or "")
-    transaction.on_commit(partial(_wake, membership.pk))
+    if _may_ask(membership, preference.email_address or ""):
+        transaction.on_commit(partial(_wake, membership.pk))
 
 
 def ask_again(membership: Membership) -> str:
@@ -46,8 +46,8 @@ def ask_again(membership: Membership) -> str:
     address = unconfirmed_address(membership)
     if not address:
         raise Conflict("No address waits to be confirmed.", code="nothing_to_confirm")
-    count_request(membership.pk, address)
-    _send(membership, address)
+    if _may_ask(membership, address):
+        _send(membership, address)
     return address
 
 
@@ -101,6 +101,14 @@ def unconfirmed_address(membership: Membership) -> str:
     """Return the address that waits to be confirmed, or ""."""
     preference = preference_of(membership)
     return "" if preference.is_confirmed else preference.email_address or ""
+
+
+def _may_ask(membership: Membership, address: str) -> bool:
+    """Count the request; return False, as if it were sent, where others have sent too many."""
+    allowed = count_request(membership, address)
+    if not allowed:
+        log.warning("confirmation.withheld", extra={"member_id": membership.pk})
+    return allowed
 
 
 def _wake(member_id: int) -> None:

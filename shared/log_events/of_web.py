@@ -267,6 +267,13 @@ EVENTS = (
         ("member_id", "reason"),
     ),
     LogEvent(
+        "confirmation.withheld",
+        "warning",
+        "A message that asks to confirm was not sent, because its address has had too many.",
+        "None.",
+        ("member_id",),
+    ),
+    LogEvent(
         "confirmation.without_redis",
         "warning",
         "The message that confirms an address waits, because Redis is away.",

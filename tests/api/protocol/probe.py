@@ -24,6 +24,7 @@ from api.protocol.views import PunctualView
 from shared import exceptions as ours
 from shared.tenant_scope import Purpose, across
 from tenants.models import Tenant
+from tenants.quotas.limits import NONE
 
 
 class Sealed(ours.PunctualError):
@@ -122,6 +123,7 @@ def credentials(scopes: list[str]) -> Credentials:
         key_id=UUID(int=2),
         name="api_key:pk_probe",
         scopes=frozenset(scopes),
+        limits=NONE,
     )
 
 

@@ -48,6 +48,14 @@ def test_a_caller_without_a_key_shares_by_its_address():
     assert sharer_of({"headers": []}) == ""
 
 
+def test_the_addresses_of_one_ipv6_network_have_one_share():
+    given = ("2001:db8::1", "2001:db8::2", "::ffff:192.0.2.7", "made up")
+
+    shares = [sharer_of({"headers": [], "client": [one, 1]}) for one in given]
+
+    assert shares == ["2001:db8::/64", "2001:db8::/64", _ADDRESS, ""]
+
+
 def test_as_many_headers_as_come_are_remembered_up_to_a_bound(monkeypatch):
     monkeypatch.setattr(known_callers, "_MOST", 2)
     for number in range(3):

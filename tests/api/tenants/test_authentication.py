@@ -17,7 +17,7 @@ from shared.conf import conf
 from shared.log_pace import Pace
 from tenants.authority import OPERATOR
 from tenants.models import ApiKey, Tenant
-from tenants.services import create_api_key, revoke_api_key
+from tenants.services import change_quotas, create_api_key, revoke_api_key
 from tests.support.api import ApiClient, make_key, make_tenant
 from tests.support.http_receiver import http_receiver
 from tests.support.tokens import (
@@ -267,6 +267,18 @@ def test_the_rate_counts_a_subject_whatever_its_tokens_say(alpha, trusting):
     assert answers[:2] == [200, 200]
     assert 429 in answers[2:]
     assert other.status_code == 200
+
+
+def test_a_tenants_own_rate_holds_for_tokens_and_not_for_another_tenants(alpha, trusting):
+    trusting(alpha, make_tenant("Beta"))
+    change_quotas(alpha.id, actor=COMMAND, limits={"calls_per_second": 7})
+
+    own = _by(token_of(claims_of("Alpha"))).get("/v1/me")
+    other = _by(token_of(claims_of("Beta"))).get("/v1/me")
+
+    assert own.json()["limits"]["calls_per_second"] == 7
+    assert own.headers["RateLimit-Policy"] == '"calls";q=14;w=2'
+    assert other.json()["limits"]["calls_per_second"] is None
 
 
 def test_a_replay_is_for_the_same_subject_and_scopes_only(alpha, trusting):

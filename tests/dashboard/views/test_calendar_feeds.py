@@ -127,6 +127,17 @@ def test_readings_of_a_feed_and_wrong_links_are_limited(alpha, link, monkeypatch
     assert Client().get(wrong)["Retry-After"] == "300"
 
 
+def test_wrong_links_from_one_ipv6_network_count_together(alpha, monkeypatch):
+    monkeypatch.setattr(view, "MOST_MISSES", 1)
+    wrong = f"/calendar-feeds/{'a' * 43}.ics"
+
+    statuses = [
+        Client(REMOTE_ADDR=f"2001:db8::{number}").get(wrong).status_code for number in (1, 2, 3)
+    ]
+
+    assert statuses == [404, 404, 429]
+
+
 @pytest.mark.logs("calendar_feed.without_redis")
 def test_without_redis_feeds_are_read(alpha, link, monkeypatch):
     monkeypatch.setattr("shared.windowed_counts.client", closed_redis)

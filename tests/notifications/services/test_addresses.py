@@ -11,6 +11,7 @@ from django.core import signing
 from django.test import Client
 
 from events.models import AuditEntry
+from notifications import limits
 from notifications.limits import MOST_REQUESTS, TooManyMessages
 from notifications.links import signed_address
 from notifications.models import NotificationPreference
@@ -136,6 +137,20 @@ def test_too_many_addresses_are_refused_and_nothing_changes(member: Membership) 
 
     kept = NotificationPreference.objects.get(membership=member)
     assert kept.email_address == f"stranger{MOST_REQUESTS - 1}@example.com"
+
+
+@pytest.mark.logs("confirmation.withheld")
+def test_an_address_that_many_tenants_ask_gets_no_more_and_no_answer_tells(
+    member: Membership, asked: list[int], on_commit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MOST_OF_ALL_TO_ADDRESS", 0)
+    monkeypatch.setattr(addresses, "send_email", lambda mail: pytest.fail("sent"))
+
+    with on_commit(execute=True):
+        kept = wish(member, OTHER)
+
+    assert (asked, kept.email_address) == ([], OTHER)
+    assert ask_again(member) == OTHER
 
 
 def test_the_message_has_the_link_and_nothing_else_to_do(
