@@ -22,6 +22,14 @@ def changes(
         yield {"path": ".".join(path), "before": was, "after": now}
 
 
+def show_payload(found: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the changes show a payload of before, alone or within a part that went."""
+    return any(
+        "payload" in change["path"].split(".") or isinstance(change["before"], Mapping)
+        for change in found
+    )
+
+
 def change_lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each change."""
     if not found:

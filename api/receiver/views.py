@@ -13,6 +13,7 @@ from api.idempotency import idempotent
 from api.protocol.query import integer, text
 from api.protocol.views import PunctualView
 from api.receiver.serializers import ReceivedRequests, ReceiverSerializer
+from events.audit.readings import note_readings
 from executions.triggering import receiver_requests
 
 _MOST_LISTED = 1000
@@ -54,7 +55,11 @@ class ReceiverRequestsView(PunctualView):
         Credentials are hidden: values of headers that carry them, and signing secrets.
         """
         given = {name: value for name, value in self.query.items() if value is not None}
-        return Response(receiver_requests.received(self.tenant_id, given))
+        found = receiver_requests.received(self.tenant_id, given)
+        if found["requests"]:
+            # The requests are no rows: what was read is the receiver, as the tenant has it.
+            note_readings(self.tenant_id, self.actor, "receiver", [self.tenant_id])
+        return Response(found)
 
     @extend_schema(operation_id="forget_received_requests", responses={204: None})
     @idempotent(required=False)

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from executions.loop.clocks import database_now
 from operations.finding import ID_TAIL, find_task
+from operations.payload_readings import note_shown
 from operations.tasks import body
 from operations.tasks.editing import add_edit_body, given_body, made_lines
 from operations.tasks.reading import documents
@@ -40,6 +41,8 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
                 transaction.set_rollback(True)
     except InvalidInput as error:
         raise body.spoken(error, by_option=options["file"] is None) from error
+    if options["json"]:
+        note_shown("task", [{"id": str(source.id), "tenant_id": str(source.tenant_id)}])
     shown = {**document, "id": None} if dry else document
     command.emit(
         options,

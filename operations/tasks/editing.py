@@ -20,6 +20,7 @@ from executions.loop.clocks import database_now
 from operations import field_changes
 from operations.files import read_json
 from operations.finding import ID_TAIL, find_task
+from operations.payload_readings import note_shown
 from operations.tasks import body as task_body
 from operations.tasks.reading import definition_in, documents, refuse_workflow
 from operations.tenancy import chosen_tenant
@@ -215,11 +216,10 @@ def _apply(
             to_long(after),
         )
     )
-    document = {
-        "dry_run": options["dry_run"],
-        "changes": changes,
-        "task": documents([task])[0],
-    }
+    [shown_task] = documents([task])
+    document = {"dry_run": options["dry_run"], "changes": changes, "task": shown_task}
+    if options["json"] or field_changes.show_payload(changes):
+        note_shown("task", [shown_task])
     command.emit(options, document, field_changes.change_lines(changes))
     if options["dry_run"]:
         command.note("nothing was changed: --dry-run")

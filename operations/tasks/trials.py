@@ -14,6 +14,7 @@ from executions.triggering.receiver_target import DEFAULT_PATH, read_path
 from executions.triggering.test_delivery import send_test_of_task
 from insight.presentation.statistics import present_test
 from operations.finding import find_task
+from operations.payload_readings import note_shown
 from shared.actor import COMMAND
 from shared.commands import FAILED, PunctualCommand, shown, wrong_use
 
@@ -50,6 +51,8 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         lines.append("the receiver got it" if result["received"] else "nothing arrived")
     if error:
         lines.append(shown(f"{error['code']}: {error['message']}"))
+    if options["json"]:
+        note_shown("task", [{"id": str(task.id), "tenant_id": str(task.tenant_id)}])
     command.emit(options, result, lines)
     if error:
         command.leave(FAILED)

@@ -11,6 +11,7 @@ from django.db import transaction
 from executions.models import Execution
 from insight.presentation.workflow_runs import present_run
 from operations.files import json_value
+from operations.payload_readings import note_shown
 from operations.tenancy import chosen_tenant
 from operations.workflows.finding import add_run, find_run
 from shared.actor import COMMAND
@@ -158,6 +159,8 @@ def _decide(
     with transaction.atomic(durable=True):
         change(run)
     document = {**present_run(run.tenant_id, run.id), "tenant_id": str(run.tenant_id)}
+    if options["json"]:
+        note_shown("run", [document])
     command.emit(options, document, _lines(document, options["key"], done))
 
 

@@ -15,6 +15,7 @@ from executions.loop.clocks import database_now
 from operations import field_changes, many
 from operations.definition_files import read_definition as read_file
 from operations.finding import ID_TAIL
+from operations.payload_readings import note_shown
 from operations.tasks.body import spoken
 from operations.tenancy import chosen_tenant
 from operations.workflows.finding import add_tenant, add_workflow, find_workflow
@@ -133,7 +134,10 @@ def edit_workflow(command: PunctualCommand, options: Mapping[str, Any]) -> None:
             _by_key(after),
         )
     )
-    document = {"dry_run": options["dry_run"], "changes": found, "workflow": documents([task])[0]}
+    [shown_workflow] = documents([task])
+    document = {"dry_run": options["dry_run"], "changes": found, "workflow": shown_workflow}
+    if options["json"] or field_changes.show_payload(found):
+        note_shown("task", [shown_workflow])
     command.emit(options, document, field_changes.change_lines(found))
     if options["dry_run"]:
         command.note("nothing was changed: --dry-run")

@@ -52,6 +52,8 @@ def list_workflows(command: PunctualCommand, options: Mapping[str, Any]) -> None
     page = list(found.order_by("-created_at", "-id")[: max(0, options["limit"])])
     shown_workflows = documents(page)
     lines = _list_lines(command, shown_workflows, wide=options["wide"])
+    if options["json"]:
+        note_shown("task", shown_workflows)
     command.emit(options, {"workflows": shown_workflows, "total": total}, lines)
     if total > len(page):
         command.note(f"{len(page)} of {total} workflows; see more with --limit")

@@ -13,6 +13,7 @@ from executions.models import Execution
 from operations.files import json_value
 from operations.finding import ID_TAIL
 from operations.following import until_final
+from operations.payload_readings import note_shown
 from operations.workflows.finding import add_workflow, find_workflow
 from operations.workflows.run_reading import document_of, status_lines, take_of
 from shared.actor import COMMAND
@@ -59,6 +60,8 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     ended = None if seconds is None else _follow(command, made, seconds)
     document = document_of(take_of(made))
     lines = status_lines(command, document, task.name)
+    if options["json"]:
+        note_shown("run", [document])
     command.emit(options, document, lines if ended else [f"run {made.id} of {task.name}"])
     tail = str(made.id)[-ID_TAIL:]
     if ended is None:

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from executions.triggering import receiver_requests
+from operations.payload_readings import note_shown
 from operations.tenancy import chosen_tenant
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, shown, table, wrong_use
@@ -28,7 +29,10 @@ def _requests(command: Any, options: Mapping[str, Any]) -> None:
         raise wrong_use("--limit", f"give a number from 1 to {_MOST_LISTED}.")
     names = ("path", "webhook_id", "limit")
     query = {name: options[name] for name in names if options[name] is not None}
-    found = receiver_requests.received(chosen_tenant(options["tenant"]).id, query)
+    tenant = chosen_tenant(options["tenant"])
+    found = receiver_requests.received(tenant.id, query)
+    if options["json"] and found["requests"]:
+        note_shown("receiver", [{"id": str(tenant.id), "tenant_id": str(tenant.id)}])
     command.emit(options, found, _lines(found["requests"]))
 
 

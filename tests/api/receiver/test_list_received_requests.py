@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from events.models import AuditEntry
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.factories import ApiClient, make_client, make_tenant
@@ -52,6 +53,20 @@ def test_credentials_that_arrived_are_hidden_from_a_key_that_may_only_read(
     headers = shown.json()["requests"][-1]["headers"]
     assert headers["authorization"] == headers["x-execution-token"] == "hidden"
     assert headers["webhook-signature"] == "v1,x"
+
+
+def test_who_reads_what_arrived_has_one_entry_an_hour(
+    client: ApiClient, alpha: Tenant, address: str
+):
+    read = AuditEntry.objects.filter(action="payload.read")
+    client.get(PATH)
+    assert not read.exists()
+    deliver(f"{address}ok", body=b'{"n":1}')
+
+    for _ in range(2):
+        assert client.get(PATH).status_code == 200
+
+    assert [(one.object_kind, one.object_id) for one in read] == [("receiver", str(alpha.id))]
 
 
 def test_another_tenant_sees_nothing_of_it(client: ApiClient, address: str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from events.models import AuditEntry
 from executions.triggering.receiver_requests import address_of
 from tests.factories import make_tenant
 from tests.support.command_calls import call
@@ -37,6 +38,17 @@ def test_what_arrived_is_listed_for_the_tenant_that_is_named(alpha):
     assert [one["path"] for one in document["requests"]] == ["/ok"]
     assert "/status/418" in second.out
     assert "/ok" not in second.out
+
+
+def test_bodies_that_are_printed_have_an_entry_and_a_list_without_them_has_none(alpha):
+    deliver(f"{address_of(alpha.id)}ok", body=b'{"n":1}')
+    read = AuditEntry.objects.filter(action="payload.read")
+
+    call("receiver", "requests")
+    assert not read.exists()
+    call("receiver", "requests", "--json")
+
+    assert [(one.object_kind, one.object_id) for one in read] == [("receiver", str(alpha.id))]
 
 
 def test_requests_are_found_by_path_and_execution(alpha):
