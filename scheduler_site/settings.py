@@ -179,12 +179,9 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 # --- Time and language -------------------------------------------------------------------
-USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
-# There is one language. With several, each reverse() asks four times which is active, behind a lock
-# that all threads of a process share.
-USE_I18N = False
+USE_I18N = False  # One language: else each reverse() asks four times which, behind a shared lock.
 FORMAT_MODULE_PATH = "scheduler_site.formats"
 
 # --- PostgreSQL --------------------------------------------------------------------------

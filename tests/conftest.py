@@ -23,6 +23,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import conninfo_to_dict
 from pytest_django.plugin import blocking_manager_key
+from structlog.contextvars import clear_contextvars
 
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
@@ -112,8 +113,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherSche
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Function) -> Generator[None, object, object]:
-    """Clear the tables now and then of what tests have rolled back."""
+    """Forget what requests of the test bound to log lines, and what rolled back tests leave."""
     result = yield
+    clear_contextvars()
     if _has_database(item):
         with item.config.stash[blocking_manager_key].unblock():
             vacuuming.vacuum_now_and_then()

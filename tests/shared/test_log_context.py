@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from contextvars import copy_context
+from contextvars import Context
 
 import structlog
 
@@ -17,10 +17,10 @@ def test_a_line_has_the_ids_of_the_work_and_its_own_before_them():
         structlog.contextvars.bind_contextvars(trace_id="t", attempt=9)
         return _line(event="x", attempt=2)
 
-    found = copy_context().run(work)
+    found = Context().run(work)
 
     assert found == {"event": "x", "execution_id": "e", "attempt": 2, "trace_id": "t"}
 
 
 def test_without_work_a_line_has_no_ids():
-    assert copy_context().run(_line, event="x") == {"event": "x"}
+    assert Context().run(_line, event="x") == {"event": "x"}
