@@ -40,6 +40,7 @@ LIMIT_MS = 1000.0
 PATHS = ("/", "/tasks", "/executions", "/tasks/{task}")
 _TASKS = 20
 _AT = "2099-01-01T00:00:00Z"
+#: Options that are stored with the figures.
 _CHOSEN = ("tabs", "tenants", "every", "watched_every", "rate", "seconds")
 #: Sockets that are opened at a time.
 _OPENING = 20
@@ -250,10 +251,7 @@ def main(arguments: list[str]) -> int:
     wrong, visible, readings = judged(alone, beside), visible_of(beside), readings_of(beside)
     delays = {"alone": medians_of(alone), "beside": medians_of(_turns(beside))}
     figures = {
-        **{
-            name: getattr(chosen, name)
-            for name in ("tabs", "tenants", "every", "watched_every", "rate", "seconds")
-        },
+        **{name: getattr(chosen, name) for name in _CHOSEN},
         "visible_ms": visible.as_json(),
         "readings": readings,
         "start_delay_ms": delays,
