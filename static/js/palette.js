@@ -213,6 +213,7 @@ function collect() {
 // Fills the palette that was just opened by what is typed already. An Enter of before goes to a page;
 // what changes something has to be seen first.
 export async function fillPalette(row, isEntered) {
+  if (!dialog.open) return;
   ofRow = row;
   actions = collect();
   answer = NOTHING;
