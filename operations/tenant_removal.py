@@ -62,10 +62,21 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
     Its tasks must have been deleted before, so that nothing new comes in.
     """
     # The races: a scheduler that finds the tenant suspended without its pause, which goes below,
-    # would make another one; it skips a locked tenant. A call that is under way stores a row of the
-    # tenant; it ends before the lock, or finds no tenant. What they have made by now goes, too.
+    # would make another one; it skips a locked tenant. A call that is under way has the end of the
+    # audit log first, and the tenant at its commit; so both are taken here, in its order. It ends
+    # before, and what it has stored goes in the second pass, or it finds no tenant.
     # Nothing is found where another removal was quicker.
-    list(Tenant.objects.select_for_update().filter(pk=tenant.id).values_list("pk"))
+    found = Tenant.objects.filter(pk=tenant.id).values_list("pk")
+    list(found.select_for_update(no_key=True))
+    _remove_rows(tenant)
+    named = {"name": tenant.name}
+    audit.record(tenant.id, actor, "tenant.removed", "tenant", tenant.id, before=named)
+    list(found.select_for_update())
+    _remove_rows(tenant)
+    tenant.delete()
+
+
+def _remove_rows(tenant: Tenant) -> None:
     removal.remove_of_tenant(tenant.id)
     executions = Execution.objects.filter(tenant_id=tenant.id)
     _hold(executions)
@@ -77,9 +88,6 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
     Event.objects.filter(id__gte=since, tenant_id=tenant.id).delete()
     for model in rows_of_tenants():
         model._base_manager.filter(tenant_id=tenant.id).delete()
-    tenant_id, name = tenant.id, tenant.name
-    tenant.delete()
-    audit.record(tenant_id, actor, "tenant.removed", "tenant", tenant_id, before={"name": name})
 
 
 def _hold(executions: ExecutionQuerySet) -> None:

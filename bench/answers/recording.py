@@ -69,7 +69,9 @@ def _ask(recording: dict[str, Any], client: Any, name: str, key: str, question: 
 
 
 def _next_cursor(answer: Any) -> str | None:
-    if answer.status_code != 200:
+    # A list as a file (CSV, JSON Lines, iCalendar) has no cursor.
+    is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+    if answer.status_code != 200 or not is_json:
         return None
     content = json.loads(answer.content)
     found: str | None = content.get("pagination", content).get("next_cursor")

@@ -26,8 +26,8 @@ from tasks.validation.bodies import parse_create
 #: Enough to meet every scheduler and every worker of a small installation.
 COUNT = 8
 LABEL, LABELLED = "demo", "pulse"
-#: Long enough that calls are under way at every moment.
-CALL_MS = 700
+#: Longer than the second between two fires: calls are under way at every moment.
+CALL_MS = 1500
 _RETRIES = {
     "max_attempts": 10,
     "backoff": "exponential",

@@ -170,7 +170,7 @@ def demo(console: Console, browser: Browser) -> tuple[StorageState, dict[str, st
     page.goto("/alerts")
     expect(page.locator("[data-row]").first).to_be_visible()
     lists = {
-        "task": "/tasks?status=SCHEDULED",
+        "task": "/tasks?status=SCHEDULED&filter=host:*",
         "paused": "/tasks?status=PAUSED",
         "execution": "/executions?status=SUCCEEDED&window=24h",
         "failed": "/executions?status=FAILED&window=24h",

@@ -220,6 +220,11 @@ def _leased(world: World, row: str | None) -> str:
     return str(found)
 
 
+def _in_flight_of_worker(world: World, row: str | None) -> str:
+    said = _heartbeat(world, row)
+    return _leased(world, row) if "tenant" in said else str(said["running"])
+
+
 def _slots(world: World, row: str | None) -> str:
     said = _heartbeat(world, row)
     return f"{said['running']}/{said['slots']}"
@@ -319,7 +324,7 @@ RECOUNTS: dict[str, Recount] = {
     "destination.calls": lambda _, row: str(CALLS.get(str(row), (0, 0))[0]),
     "worker.leased": _leased,
     "worker.slots": _slots,
-    "worker.in_flight": _leased,
+    "worker.in_flight": _in_flight_of_worker,
     "worker.capacity": lambda w, row: str(_heartbeat(w, row)["slots"]),
     "worker.held": _held,
     "worker.cpu_percent": _cpu,

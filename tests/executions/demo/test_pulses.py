@@ -57,4 +57,4 @@ def test_a_pulse_catches_up_all_and_outlives_the_longest_fault(demo):
     ]
     assert sum(waits) > 20
     path = known.target["url"].rpartition("/")[2]
-    assert Answers().answer(Request("POST", f"/{path}")).delay_ms == pulses.CALL_MS
+    assert Answers().answer(Request("POST", f"/{path}")).delay_ms == pulses.CALL_MS > 1000
