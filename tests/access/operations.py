@@ -101,12 +101,15 @@ class Operation:
     def filled(self, world: World, caller: Caller) -> Any:
         """Return the body with the world's ids."""
         own = caller.member or world.ids["member"]
-        return _filled(self.body, {**world.ids, "own_member": own})
+        return filled(self.body, {**world.ids, "own_member": own})
 
 
-def _filled(given: Any, ids: dict[str, Any]) -> Any:
+def filled(given: Any, ids: dict[str, Any]) -> Any:
+    """Return a body with the ids that its places name."""
     if isinstance(given, dict):
-        return {name: _filled(value, ids) for name, value in given.items()}
+        return {name: filled(value, ids) for name, value in given.items()}
+    if isinstance(given, list):
+        return [filled(value, ids) for value in given]
     if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
         found = ids[given.strip("{}")]
         return found if isinstance(found, int) else str(found)

@@ -49,7 +49,7 @@ _OWN = re.compile(
 @pytest.fixture(scope="module")
 def nowhere(world: World) -> World:
     """Return the world with ids of no row that are close to those of its rows."""
-    return replace(world, ids={name: _beside(value) for name, value in world.ids.items()})
+    return replace(world, ids={name: beside(value) for name, value in world.ids.items()})
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +66,15 @@ def epsilon(world: World) -> Tenant:
     return make_tenant(STRANGER)
 
 
-def _beside(value: Any) -> Any:
+def beside(value: Any) -> Any:
+    """Return an id of no row, close to this one."""
     if isinstance(value, UUID):
         # Of the same time: what is looked for by time is looked for in the same place.
         return UUID(int=value.int ^ 1)
     return 700000007 if isinstance(value, int) else "elsewhere"
 
 
-def _plain(text: str, *worlds: World) -> str:
+def plain(text: str, *worlds: World) -> str:
     """Return the text without the ids of the worlds, and without what is one answer's own."""
     ids = {str(one) for world in worlds for one in world.ids.values()}
     longest_first = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
@@ -90,7 +91,7 @@ def test_a_call_answers_a_foreign_id_as_an_unknown_one(
         with undone(), CaptureQueriesContext(connection) as asked:
             got = operation.ask(of, caller, f"same-{key}")
         body = {name: said for name, said in got.json().items() if name != "trace_id"}
-        found.append((got.status_code, _plain(repr(body), world, nowhere), len(asked)))
+        found.append((got.status_code, plain(repr(body), world, nowhere), len(asked)))
 
     assert found[1] == found[2]
     assert found[1][0] == 404
@@ -107,8 +108,8 @@ def test_a_page_answers_a_foreign_id_as_an_unknown_one(
         for of in (nowhere, world, nowhere):
             with undone(), CaptureQueriesContext(connection) as asked:
                 got = stranger.generic(method, path_of(route, of))
-            place = _plain(got.get("Location", ""), world, nowhere)
-            found.append((got.status_code, place, _plain(got.text, world, nowhere), len(asked)))
+            place = plain(got.get("Location", ""), world, nowhere)
+            found.append((got.status_code, place, plain(got.text, world, nowhere), len(asked)))
 
         assert found[1][2].splitlines() == found[2][2].splitlines(), method
         assert found[1] == found[2], method
@@ -123,9 +124,7 @@ def test_a_command_answers_a_foreign_id_as_an_unknown_one(
         words = WORDS[command].format(**of.ids).split()
         with undone():
             said = call(*command.split(), "--tenant", STRANGER, *words)
-        found.append(
-            (said.code, _plain(said.out, world, nowhere), _plain(said.err, world, nowhere))
-        )
+        found.append((said.code, plain(said.out, world, nowhere), plain(said.err, world, nowhere)))
 
     assert found[0] == found[1]
     assert found[0][0] != 0

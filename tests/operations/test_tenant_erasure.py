@@ -246,13 +246,14 @@ def test_a_call_under_way_stores_no_row_of_a_tenant_that_is_being_removed(
     def meanwhile(tenant_id: UUID) -> None:
         with other.cursor() as session:
             session.execute("SET lock_timeout = '1ms'")
-            try:
-                session.execute("SELECT 1 FROM tenants WHERE id = %s FOR KEY SHARE", [tenant_id])
-            except OperationalError as waits:
-                assert isinstance(waits.__cause__, LockNotAvailable)
-                stored.append(False)
+            checks = "SELECT 1 FROM tenants WHERE id = %s FOR KEY SHARE"
+            if stored:
+                with pytest.raises(OperationalError) as waits:
+                    session.execute(checks, [tenant_id])
+                assert isinstance(waits.value.__cause__, LockNotAvailable)
             else:
-                stored.append(True)
+                session.execute(checks, [tenant_id])
+            stored.append(not stored)
 
     monkeypatch.setattr("workflows.removal.remove_of_tenant", meanwhile)
     try:
