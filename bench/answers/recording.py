@@ -70,7 +70,7 @@ def _ask(recording: dict[str, Any], client: Any, name: str, key: str, question: 
 
 def _next_cursor(answer: Any) -> str | None:
     # A list as a file (CSV, JSON Lines, iCalendar) has no cursor.
-    is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+    is_json = answer.headers.get("Content-Type", "").partition(";")[0] == "application/json"
     if answer.status_code != 200 or not is_json:
         return None
     content = json.loads(answer.content)
