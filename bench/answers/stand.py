@@ -1,7 +1,8 @@
 """A server of its own whose clock stands still, so that answers depend on nothing but the rows.
 
-PostgreSQL finds ``now()`` and its siblings in a schema that comes before its own; Django's clock is
-patched. Ids, keys and times are given, and secrets are those of the tests' settings.
+PostgreSQL finds ``now()``, its siblings and ``uuidv7()`` in a schema that comes before its own;
+Django's clock is patched. Ids, keys and times are given, and secrets are those of the tests'
+settings.
 """
 
 from __future__ import annotations
@@ -68,8 +69,6 @@ def _make_days() -> None:
     from executions.ledger import days as ledger
 
     ledger.make_days(NOW + timedelta(days=ahead) for ahead in range(-DAYS_BEFORE, 3))
-    # The ids of events carry PostgreSQL's own time.
-    ledger.ensure_days_ahead(datetime.now(UTC))
 
 
 def _stop_clock() -> None:
@@ -83,6 +82,15 @@ def _stop_clock() -> None:
                 f"CREATE FUNCTION frozen.{name}() RETURNS timestamptz LANGUAGE sql STABLE"
                 f" AS $$ SELECT '{NOW.isoformat()}'::timestamptz $$"
             )
+        cursor.execute("CREATE SEQUENCE frozen.ids")
+        cursor.execute(
+            "CREATE FUNCTION frozen.uuidv7() RETURNS uuid LANGUAGE sql AS $$ SELECT ("
+            f" '{int(NOW.timestamp() * 1000):012x}'"
+            " || '7' || lpad(to_hex(nextval('frozen.ids')), 3, '0')"
+            " || '8000000000000000')::uuid $$"
+        )
+        # A default has found its function when its table was made.
+        cursor.execute("ALTER TABLE events ALTER COLUMN at SET DEFAULT frozen.clock_timestamp()")
         database = connection.settings_dict["NAME"]
         cursor.execute(f'ALTER DATABASE "{database}" SET search_path = frozen, pg_catalog, public')
     connection.close()
