@@ -89,7 +89,9 @@ class _Loader(yaml.SafeLoader):
 def _sentence(error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem and error.problem_mark:
         mark = error.problem_mark
-        return f"{error.problem} at line {mark.line + 1}, column {mark.column + 1}."
+        # PyYAML ends a text at a question mark there, which a URL often has.
+        hint = " Write a text with a question mark in quotes." * error.problem.endswith("got '?'")
+        return f"{error.problem} at line {mark.line + 1}, column {mark.column + 1}.{hint}"
     return f"{' '.join(str(error).split())}."
 
 

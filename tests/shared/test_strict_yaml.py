@@ -56,6 +56,7 @@ def test_a_plain_word_has_the_value_of_the_core_schema(text, value):
         ("a: !!python/name:os.system x\n", "has no value in JSON at line 1, column 4."),
         ("a: !!timestamp 2026-11-29\n", "has no value in JSON"),
         ("a: [1\n", "This is not YAML: "),
+        ("a: {url: https://x/y?z=1}\n", "column 21. Write a text with a question mark in quotes."),
         ("a: 1\n---\nb: 2\n", "but found another document at line 2, column 1."),
         ("[" * 100 + "]" * 100, "nested deeper than 64 levels"),
         (b"a: \xff\n", "This is not UTF-8 text: bad byte at offset 3."),
