@@ -11,6 +11,7 @@ from events import audit
 from executions.loop.clocks import database_now
 from notifications.alert_events import CHANGED, append_alert_events
 from notifications.models import Alert, AlertMute
+from notifications.services.preferences import lock_membership
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from tenants.models import Membership
@@ -101,10 +102,11 @@ def mute_alert_for_member(
     alert_id: UUID, member_id: int, *, minutes: int, address: str, trace_id: str = ""
 ) -> Alert:
     """Send one member no notice of this alert for ``minutes``, at the member's own request."""
-    membership = Membership.objects.filter(pk=member_id).first()
-    if membership is None:
+    known = Membership.objects.filter(pk=member_id).first()
+    if known is None:
         raise NotFound("The member is gone.")
-    alert = get_alert(membership.tenant_id, alert_id)
+    alert = _locked(known.tenant_id, alert_id)
+    membership = lock_membership(known.tenant_id, member_id)
     until = database_now() + timedelta(minutes=minutes)
     AlertMute.objects.update_or_create(
         alert=alert, membership=membership, defaults={"until": until}

@@ -49,6 +49,17 @@ def get_membership(tenant_id: UUID, member_id: int) -> Membership:
     return membership
 
 
+def lock_membership(tenant_id: UUID, member_id: int) -> Membership:
+    """Return the tenant's membership, which stays until the transaction ends; raise NotFound."""
+    # The races: two first changes of a member would both add a row, and a member who leaves
+    # meanwhile would fail the commit.
+    found = Membership.objects.select_for_update(no_key=True, of=("self",))
+    membership = found.filter(tenant_id=tenant_id, pk=member_id).select_related("user").first()
+    if membership is None:
+        raise NotFound("The tenant has no such member.")
+    return membership
+
+
 def list_preferences(tenant_id: UUID) -> list[NotificationPreference]:
     """Return the preference of every member, the defaults where a member has chosen nothing."""
     memberships = (
@@ -67,9 +78,7 @@ def update_preference(
 
     Raise NotFound, InvalidInput with every bad field, TooManyMessages, Unavailable.
     """
-    membership = get_membership(tenant_id, member_id)
-    # The lock on the member lets two first changes follow each other.
-    Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
+    membership = lock_membership(tenant_id, member_id)
     preference = preference_of(membership)
     before = {name: getattr(preference, name) for name in CHANGEABLE}
     for name, value in changes.items():

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from events import audit
 from notifications.models import PushSubscription
-from notifications.services.preferences import get_membership
+from notifications.services.preferences import lock_membership
 from notifications.transports.push import check_endpoint
 from notifications.transports.vapid import public_key
 from shared.actor import Actor
@@ -52,7 +52,7 @@ def subscribe(
 
     Raise InvalidInput, NotFound, or Conflict ``push_not_configured``, ``too_many_subscriptions``.
     """
-    membership = get_membership(tenant_id, member_id)
+    membership = lock_membership(tenant_id, member_id)
     if not public_key():
         raise Conflict("This installation has no push key.", code="push_not_configured")
     _check(endpoint, p256dh, auth)
@@ -156,8 +156,6 @@ def _at(endpoint: str) -> Q:
 
 
 def _known_or_new(membership: Membership, endpoint: str) -> PushSubscription:
-    # The race: two first calls of a member would both add the browser.
-    Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
     own = PushSubscription.objects.filter(membership=membership)
     known = own.select_for_update().filter(_at(endpoint)).first()
     if known is None and own.count() >= _MOST_PER_MEMBER:

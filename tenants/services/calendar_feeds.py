@@ -24,6 +24,7 @@ from shared.exceptions import FieldError, InvalidInput, NotFound, QuotaExceeded
 from shared.hidden_characters import short_name_problem
 from shared.tenant_scope import Purpose
 from tenants.models import CalendarFeed, Membership, Tenant
+from tenants.services.saved_views import member_of
 
 MOST_OF_MEMBER = 20
 NAME_LENGTH = 80
@@ -48,8 +49,9 @@ def create_feed(
     if len(filter_text) > FILTER_LENGTH:
         message = f"Give a filter of at most {FILTER_LENGTH} characters."
         raise InvalidInput([FieldError("#/filter", "too_long", message)], message)
-    # The race: two feeds made at once would each count one less.
+    # The races: two feeds made at once would each count one less, and the member may have left.
     Tenant.objects.select_for_update(no_key=True).only("pk").get(pk=tenant_id)
+    member_of(tenant_id, member)
     if CalendarFeed.objects.filter(tenant_id=tenant_id, member_id=member).count() >= MOST_OF_MEMBER:
         message = f"A member has at most {MOST_OF_MEMBER} calendar feeds. Revoke one first."
         raise QuotaExceeded(message)

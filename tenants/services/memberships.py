@@ -207,6 +207,8 @@ def _change(member: Membership, changes: Mapping[str, Any], *, actor: Actor) -> 
 
 def _remove(member: Membership, *, actor: Actor) -> None:
     tenant_id, user_id, before = member.tenant_id, member.user_id, _facts(member)
+    # The race: what is made for the member meanwhile goes with them, or finds no member.
+    list(Membership.objects.select_for_update().filter(pk=member.pk).values_list("pk"))
     member.delete()
     audit.record(tenant_id, actor, "member.removed", "member", str(user_id), before=before)
     right_changes.of_members.tell(tenant_id)

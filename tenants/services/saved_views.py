@@ -94,6 +94,9 @@ def create_view(
     view = SavedView(tenant_id=tenant_id, member_id=member)
     _apply(view, given)
     _lock(tenant_id)
+    if member is not None:
+        # The race: the member may have left since the caller has looked.
+        member_of(tenant_id, member)
     most = MOST_SHARED if member is None else MOST_OWN
     if SavedView.objects.filter(tenant_id=tenant_id, member_id=member).count() >= most:
         whose = "A tenant shares" if member is None else "A member has"
