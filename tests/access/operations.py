@@ -11,7 +11,7 @@ from typing import Any
 from tests.access.alert_operations import of_alerts
 from tests.access.rights import Rights
 from tests.access.view_operations import of_feeds, of_secrets, of_views
-from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
+from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World, filled
 from tests.factories import once
 from tests.support.calendars import ICAL
 
@@ -102,18 +102,6 @@ class Operation:
         """Return the body with the world's ids."""
         own = caller.member or world.ids["member"]
         return filled(self.body, {**world.ids, "own_member": own})
-
-
-def filled(given: Any, ids: dict[str, Any]) -> Any:
-    """Return a body with the ids that its places name."""
-    if isinstance(given, dict):
-        return {name: filled(value, ids) for name, value in given.items()}
-    if isinstance(given, list):
-        return [filled(value, ids) for value in given]
-    if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
-        found = ids[given.strip("{}")]
-        return found if isinstance(found, int) else str(found)
-    return given
 
 
 def _op(name: str, call: str, *needs: str, **parts: Any) -> Operation:

@@ -18,10 +18,9 @@ from tasks.models import Calendar
 from tenants.authority import OPERATOR
 from tenants.choices import SCOPES
 from tenants.services import create_api_key
-from tests.access.operations import filled
 from tests.access.stored_rows import rows_of
-from tests.access.test_foreign_is_unknown import beside, plain
-from tests.access.world import BETA, PUSH_KEYS, World, make_world, undone
+from tests.access.unknown_rows import beside, plain
+from tests.access.world import BETA, PUSH_KEYS, World, filled, make_world, undone
 from tests.factories import ApiClient, make_task, once
 from tests.support.workflows import make_workflow
 

@@ -5,10 +5,7 @@ The effort is the number of statements, which does not depend on the machine.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import Any
-from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -30,6 +27,7 @@ from tests.access.console_rights import (
 )
 from tests.access.console_routes import path_of
 from tests.access.operations import OPERATIONS, Operation
+from tests.access.unknown_rows import beside, plain
 from tests.access.world import Caller, World, undone
 from tests.support.api import make_tenant
 from tests.support.command_calls import call
@@ -39,11 +37,6 @@ pytestmark = pytest.mark.django_db
 _CALLS = [one for one in OPERATIONS if "{" in one.call and one.foreign == 404]
 _ROUTES = [one for one in ALL if names_an_object(one) and one in NEEDS]
 _NAMED = [one for one, words in WORDS.items() if "{" in words and "{at}" not in words]
-#: What differs from one answer to the next: traces, form keys and tokens.
-_OWN = re.compile(
-    r'[0-9a-f]{32}|name="(?:csrfmiddlewaretoken|form_key)" value="[^"]*"|csrfToken[^,]*'
-    r'|data-server-time="\d+"'
-)
 
 
 @pytest.fixture(scope="module")
@@ -64,21 +57,6 @@ def stranger(world: World) -> Client:
 @pytest.fixture(scope="module")
 def epsilon(world: World) -> Tenant:
     return make_tenant(STRANGER)
-
-
-def beside(value: Any) -> Any:
-    """Return an id of no row, close to this one."""
-    if isinstance(value, UUID):
-        # Of the same time: what is looked for by time is looked for in the same place.
-        return UUID(int=value.int ^ 1)
-    return 700000007 if isinstance(value, int) else "elsewhere"
-
-
-def plain(text: str, *worlds: World) -> str:
-    """Return the text without the ids of the worlds, and without what is one answer's own."""
-    ids = {str(one) for world in worlds for one in world.ids.values()}
-    longest_first = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
-    return re.sub(rf"(?<![\w-])(?:{longest_first})(?![\w-])", "ID", _OWN.sub("OWN", text))
 
 
 @pytest.mark.parametrize("operation", _CALLS, ids=lambda one: f"{one.name}-{OPERATIONS.index(one)}")

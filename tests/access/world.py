@@ -145,6 +145,18 @@ class World:
         return template.format(**self.ids)
 
 
+def filled(given: Any, ids: dict[str, Any]) -> Any:
+    """Return a body with the ids that its places name."""
+    if isinstance(given, dict):
+        return {name: filled(value, ids) for name, value in given.items()}
+    if isinstance(given, list):
+        return [filled(value, ids) for value in given]
+    if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
+        found = ids[given.strip("{}")]
+        return found if isinstance(found, int) else str(found)
+    return given
+
+
 def make_world(
     workflow: Callable[[Tenant], dict[str, UUID]] | None = None, words: Words = ALPHA
 ) -> World:
