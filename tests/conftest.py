@@ -68,6 +68,8 @@ hypothesis_settings.load_profile("punctual")
 
 #: Containers that a test makes before Python looks for circles among them.
 _YOUNG = 10_000
+#: Set while the session's servers run.
+_HAS_SERVERS = pytest.StashKey[bool]()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -206,7 +208,9 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(servers: tuple[str, str]) -> None:
+def django_db_modify_db_settings(
+    pytestconfig: pytest.Config, servers: tuple[str, str]
+) -> Iterator[None]:
     """Point Django, Redis clients and Celery at the session's servers."""
     database_url, redis_url = servers
     parts = conninfo_to_dict(database_url)
@@ -221,6 +225,9 @@ def django_db_modify_db_settings(servers: tuple[str, str]) -> None:
     settings.REDIS_URL = redis_url
     app.conf.broker_url = broker_url(redis_url)
     redis_client.client.cache_clear()
+    pytestconfig.stash[_HAS_SERVERS] = True
+    yield
+    pytestconfig.stash[_HAS_SERVERS] = False
 
 
 @pytest.fixture(scope="session")
@@ -251,10 +258,10 @@ def django_db_setup(
 
 
 @pytest.fixture(autouse=True)
-def _empty_redis(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let no test see another's Redis."""
+def _empty_redis(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Let no test see another's Redis, also where the other has not asked for the servers."""
     yield
-    if "servers" in request.fixturenames or "django_db_setup" in request.fixturenames:
+    if pytestconfig.stash.get(_HAS_SERVERS, False):
         redis_client.client().flushall()
 
 

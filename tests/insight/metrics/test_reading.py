@@ -33,7 +33,7 @@ from wire import heartbeats
 
 
 @pytest.fixture(autouse=True)
-def _no_former_workers() -> None:
+def _no_former_workers(django_db_modify_db_settings: None) -> None:
     client().delete(WORKERS_KEY, WORKER_INFO_KEY, CLOCKS_KEY)
 
 
