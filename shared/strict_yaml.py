@@ -89,9 +89,11 @@ class _Loader(yaml.SafeLoader):
 def _sentence(error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem and error.problem_mark:
         mark = error.problem_mark
-        # PyYAML ends a text at a question mark there, which a URL often has.
-        hint = " Write a text with a question mark in quotes." * error.problem.endswith("got '?'")
-        return f"{error.problem} at line {mark.line + 1}, column {mark.column + 1}.{hint}"
+        said = f"{error.problem} at line {mark.line + 1}, column {mark.column + 1}."
+        if error.problem.endswith("got '?'"):
+            # PyYAML ends a text within braces there; a URL often has one.
+            said += " Write a text with a question mark in quotes."
+        return said
     return f"{' '.join(str(error).split())}."
 
 

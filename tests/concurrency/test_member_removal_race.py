@@ -19,25 +19,11 @@ from tenants.services.memberships import remove_member
 from tenants.services.saved_views import create_view
 from tests.access.world import PUSH_KEYS
 from tests.concurrency.pair_barrier import run_both
-from tests.factories import ACTOR, make_dead_letter
+from tests.factories import ACTOR
 from tests.notifications.cast import make_member
+from tests.support.alerts import make_alert
 
 _ENDPOINT = "https://push.example.com/leaving"
-
-
-def _alert(tenant: Tenant) -> Alert:
-    letter = make_dead_letter(tenant)
-    return Alert.objects.create(
-        tenant_id=tenant.id,
-        kind="final_failure",
-        error_signature="timeout:",
-        destination="example.com",
-        cause="timeout",
-        task_id=letter.task_id,
-        execution_id=letter.execution_id,
-        first_at=letter.created_at,
-        last_at=letter.created_at,
-    )
 
 
 def _view(member: Membership, _: Alert) -> None:
@@ -89,7 +75,7 @@ def test_a_member_leaves_while_something_of_theirs_is_made(
     alpha: Tenant, settings: Any, made: str, leaves_first: bool, after: int | None
 ):
     settings.VAPID_PRIVATE_KEY = "A" * 42 + "E"
-    member, alert = make_member(alpha, "ada"), _alert(alpha)
+    member, alert = make_member(alpha, "ada"), make_alert(alpha)
     work = [
         lambda: remove_member(alpha.id, member.user_id, actor=ACTOR),
         lambda: _answered(MADE[made], member, alert),
