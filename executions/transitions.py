@@ -20,7 +20,7 @@ from executions.ledger import budget_charges, final_log, minute_stats, settling,
 from executions.ledger.days import ensure_days_of
 from executions.ledger.settling import Moved, Settled, joined
 from shared.conf import conf
-from shared.ids import attempt_id, new_id
+from shared.ids import attempt_id, new_ids
 from shared.sql import Asked, rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import is_of_compensation, is_of_step
@@ -351,7 +351,7 @@ def insert_letters(failed: Sequence[Finish]) -> None:
         {
             "low": min(ids),
             "high": max(ids),
-            "ids": [new_id() for _ in ids],
+            "ids": new_ids(len(ids)),
             "execution_ids": ids,
             "signatures": [signature(entry) for entry in failed],
         },

@@ -24,7 +24,7 @@ from executions.ledger.objectives import late_cause, own_fault
 from executions.ledger.settling import Settled
 from shared.actor import Actor
 from shared.encryption import seal_json
-from shared.ids import attempt_id, execution_id, new_id
+from shared.ids import attempt_id, execution_id, new_ids
 from shared.sealing_contexts import response_context
 from shared.sql import rows, run
 
@@ -200,7 +200,7 @@ def _attempts(tenant_id: UUID, tries: Sequence[_Try]) -> dict[str, Any]:
 def _letters(failed: Sequence[Sample]) -> dict[str, Any]:
     ids = [sample.id for sample in failed]
     return {
-        "ids": [new_id() for _ in failed],
+        "ids": new_ids(len(failed)),
         "executions": ids,
         "signatures": [sample.signature for sample in failed],
         "low": min(ids),

@@ -15,7 +15,7 @@ from django.db import transaction
 from events import audit
 from shared.actor import Actor
 from shared.conf import conf
-from shared.ids import execution_id, new_id, partition_of
+from shared.ids import execution_id, new_id, new_ids, partition_of
 from shared.instants import parse_instant
 from shared.notify import wake_schedulers_from
 from shared.sql import Asked, at_last, together
@@ -115,9 +115,7 @@ def prepare_tasks(
     read = spec_reader((tenant_id, definition.schedule) for definition in definitions)
     tasks = [
         _new_task(tenant_id, task_id, definition, now, read)
-        for task_id, definition in zip(
-            ids or [new_id() for _ in definitions], definitions, strict=True
-        )
+        for task_id, definition in zip(ids or new_ids(len(definitions)), definitions, strict=True)
     ]
     parts = [
         stored_parts(task, definition) for task, definition in zip(tasks, definitions, strict=True)

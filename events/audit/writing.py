@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -18,13 +19,12 @@ from django.db import transaction
 
 from events import outbox
 from events.audit import keys, links
-from events.models import AuditEntry
 from shared import tenant_scope
 from shared.actor import Actor
-from shared.ids import new_id
+from shared.ids import new_ids
 from shared.redaction import redact
 from shared.sql import Asked, Done, at_last, together
-from shared.sql_arrays import of_blobs, of_moments, of_texts, of_uuids
+from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 
 #: Takes the place of a tenant for the chain of the installation, such as accounts of people.
 INSTALLATION = UUID(int=0)
@@ -96,8 +96,10 @@ def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) 
 
 def recording(tenant_id: UUID, actors: Sequence[Actor], changes: Sequence[Change]) -> Recording:
     """Return the statements that append an entry for each change; ``actors`` has their order."""
+    at, key_id = datetime.now(UTC), keys.active_key()[0]
     entries = [
-        _entry(tenant_id, actor, change) for actor, change in zip(actors, changes, strict=True)
+        _entry(entry_id, at, actor, change, key_id)
+        for entry_id, actor, change in zip(new_ids(len(changes)), actors, changes, strict=True)
     ]
     told = _told(changes)
     events = [outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()]
@@ -121,9 +123,27 @@ def _told(changes: Sequence[Change]) -> dict[str, list[tuple[UUID, UUID | None]]
     return told
 
 
-def _appending(tenant_id: UUID, entries: Sequence[AuditEntry]) -> Asked:
+class _Entry(NamedTuple):
+    """What is written of an entry; its number and its code are the database's."""
+
+    id: UUID
+    at: datetime
+    actor: str
+    address: str
+    trace_id: str
+    action: str
+    object_kind: str
+    object_id: str
+    before: str | None
+    after: str | None
+    key_id: str
+
+
+def _appending(tenant_id: UUID, entries: Sequence[_Entry]) -> Asked:
     _, key = keys.active_key()
     pads = [keys.pads_of_entry(key, entry.id) for entry in entries]
+    heads = [links.head(entry) for entry in entries]
+    tails = [links.tail(tenant_id, entry.trace_id) for entry in entries]
     columns = {
         "ids": of_uuids([entry.id for entry in entries]),
         "moments": of_moments([entry.at for entry in entries]),
@@ -135,22 +155,22 @@ def _appending(tenant_id: UUID, entries: Sequence[AuditEntry]) -> Asked:
         "objects": of_texts([entry.object_id for entry in entries]),
         "befores": of_texts([entry.before for entry in entries]),
         "afters": of_texts([entry.after for entry in entries]),
-        "heads": of_texts([links.head(entry) for entry in entries]),
-        "tails": of_texts([links.tail(tenant_id, entry.trace_id) for entry in entries]),
+        "heads": b"".join(heads),
+        "head_ends": of_integers(accumulate(map(len, heads), initial=0)),
+        "tails": b"".join(tails),
+        "tail_ends": of_integers(accumulate(map(len, tails), initial=0)),
         "key_ids": of_texts([entry.key_id for entry in entries]),
-        "inner": of_blobs([one.inner for one in pads]),
-        "outer": of_blobs([one.outer for one in pads]),
+        "inner": b"".join([one.inner for one in pads]),
+        "outer": b"".join([one.outer for one in pads]),
     }
     return "audit/append", {"tenant": tenant_id, **columns}
 
 
-def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
-    # Positional, in the order of the columns: keywords take three times as long.
-    return AuditEntry(
-        new_id(),
-        tenant_id,
-        0,
-        datetime.now(UTC),
+def _entry(entry_id: UUID, at: datetime, actor: Actor, change: Change, key_id: str) -> _Entry:
+    # Positional: keywords take three times as long.
+    return _Entry(
+        entry_id,
+        at,
         actor.name[:200],
         actor.address[:64],
         actor.trace_id[:32],
@@ -159,8 +179,7 @@ def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
         str(change.object_id),
         _canonical(change.before),
         _canonical(change.after),
-        b"",
-        keys.active_key()[0],
+        key_id,
     )
 
 

@@ -16,22 +16,31 @@ ON CONFLICT (tenant_id, sequence) DO NOTHING
 -- the end by a new row. The descending read finds the newest end first, even if an open transaction
 -- keeps many deleted ends. The code is computed here, so that the lock lasts no extra round trip: an
 -- HMAC-SHA-256 by the entry's own key, given as its inner and outer block, or a hash without a key.
--- Without an end an entry has no number, and the table refuses it. Index audit_end_is_unique.
+-- What entries are hashed from comes end to end, with where each ends: an array of values of many
+-- lengths would be read from its beginning for each of them. Without an end an entry has no number,
+-- and the table refuses it. Index audit_end_is_unique.
 WITH RECURSIVE ended AS MATERIALIZED (
     SELECT id, sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s
     ORDER BY sequence DESC LIMIT 1
 ), linked (place, sequence, hash) AS (
     SELECT 0, sequence, hash FROM ended
     UNION ALL
-    SELECT place + 1, sequence + 1, CASE (%(outer)s::bytea[])[place + 1]
+    SELECT place + 1, sequence + 1, CASE %(outer)s::bytea
         WHEN '' THEN sha256(l.hash || c.content)
-        ELSE sha256((%(outer)s::bytea[])[place + 1]
-            || sha256((%(inner)s::bytea[])[place + 1] || l.hash || c.content))
+        ELSE sha256(substring(%(outer)s::bytea FROM 64 * place + 1 FOR 64)
+            || sha256(substring(%(inner)s::bytea FROM 64 * place + 1 FOR 64) || l.hash || c.content))
         END
     FROM linked l
-    CROSS JOIN LATERAL (SELECT convert_to(
-        (%(heads)s::text[])[place + 1] || (sequence + 1)::text || (%(tails)s::text[])[place + 1],
-        'UTF8') AS content) c
+    CROSS JOIN LATERAL (SELECT
+        substring(%(heads)s::bytea
+                  FROM ((%(head_ends)s::bigint[])[place + 1] + 1)::integer
+                  FOR ((%(head_ends)s::bigint[])[place + 2]
+                       - (%(head_ends)s::bigint[])[place + 1])::integer)
+        || convert_to((sequence + 1)::text, 'UTF8')
+        || substring(%(tails)s::bytea
+                     FROM ((%(tail_ends)s::bigint[])[place + 1] + 1)::integer
+                     FOR ((%(tail_ends)s::bigint[])[place + 2]
+                          - (%(tail_ends)s::bigint[])[place + 1])::integer) AS content) c
     WHERE place < cardinality(%(ids)s::uuid[])
 ), ends AS (
     INSERT INTO audit_chains (tenant_id, sequence, hash)

@@ -189,7 +189,11 @@ def test_ids_that_clash_are_made_anew(
         crowd.gather(calls(client, "a", "b"))
         same = new_id()
         ids = iter([same, same])
-        monkeypatch.setattr(creation, "new_id", lambda: next(ids, None) or new_id())
+        monkeypatch.setattr(
+            creation,
+            "new_ids",
+            lambda count: [next(ids, None) or new_id() for _ in range(count)],
+        )
 
     assert {answer.status_code for answer in crowd.join().values()} == {201}
     assert sorted(Task.objects.values_list("name", flat=True)) == ["a", "b", "first"]

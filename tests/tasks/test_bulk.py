@@ -116,7 +116,7 @@ def test_a_chunk_that_the_database_refuses_does_not_harm_the_next_one(alpha, mon
     call = bulk.Call(alpha.id, ACTOR, NOW, limits_of(alpha.id))
     same = new_id()
     ids = iter([same, same, same, same, new_id(), new_id()])
-    monkeypatch.setattr(creation, "new_id", lambda: next(ids))
+    monkeypatch.setattr(creation, "new_ids", lambda count: [next(ids) for _ in range(count)])
     bodies = [once(name="a"), once(name="b"), under("Holidays"), daily(name="c")]
 
     results = list(bulk.create_each(bodies, call))
