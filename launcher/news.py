@@ -27,6 +27,8 @@ log = logging.getLogger("scheduler_site.news")
 _STOP_SECONDS = 10.0
 #: Under load a recorder commits many times a second; reading at this interval is enough.
 _PACE_SECONDS = 0.1
+#: How long events of alerts are gathered: a page changes at once, a message need not.
+_GATHER_SECONDS = 0.5
 
 
 def stages() -> list[Stage]:
@@ -74,6 +76,7 @@ class News:
                 wait = agenda.run_due()
                 if self._hurried.wait(max(0.0, wait - _PACE_SECONDS)):
                     self._hurried.clear()
-                    agenda.hurry("live", "alert")
+                    agenda.hurry("live")
+                    agenda.hurry("alert", within=_GATHER_SECONDS)
         finally:
             connections.close_all()

@@ -16,7 +16,6 @@ from dashboard.fields import instant_of, read_text
 from dashboard.views.bulk_jobs import is_typed, require_typed
 from executions.bulk.backfill import (
     DEFAULT_PARALLEL,
-    MAX_INSTANTS,
     MAX_PARALLEL,
     Plan,
     Wanted,
@@ -68,8 +67,8 @@ def task_backfill(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "policies": _POLICIES,
             "limits": {
                 "default": DEFAULT_PARALLEL,
-                "parallel": MAX_PARALLEL,
-                "instants": MAX_INSTANTS,
+                "parallel": f"1 to {MAX_PARALLEL:,}. Empty: {DEFAULT_PARALLEL}, or fewer where the "
+                "task sets a limit.",
             },
             **(_shown(plan, wanted, zone) if plan and wanted else {}),
         },

@@ -116,7 +116,7 @@ def _no_database(check: str, error: Exception) -> Finding:
 def _no_redis(check: str, error: Exception) -> Finding:
     return away(
         check,
-        f"Valkey does not answer. {first_line(error)}",
+        f"Redis does not answer. {first_line(error)}",
         "Start `manage.py up`, or start the server of REDIS_URL; `manage.py config show` "
         "shows which address is used.",
     )

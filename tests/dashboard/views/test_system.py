@@ -82,7 +82,7 @@ def test_what_is_missing_is_said(operator, monkeypatch):
 
     text = operator.get(PATH).text
 
-    assert "Valkey cannot be reached" in text
+    assert "Redis cannot be reached" in text
     assert "0 of 256 partitions have an owner" in text
     assert "No scheduler lives" in text
 

@@ -68,7 +68,7 @@ def test_without_any_address_of_redis_it_is_not_asked(quiet, settings):
 
     found = list(examination.examine())
 
-    assert found[2].evidence == "Valkey does not answer. No address is known."
+    assert found[2].evidence == "Redis does not answer. No address is known."
 
 
 def test_missing_tables_do_not_end_the_examination(quiet):
